@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use kubewright_apiserver::{
     ApiServer, SharedClock,
-    auth::{Authenticated, AuthenticationError, TokenAuthenticator, VerifiedCredentials},
+    auth::{Authenticated, AuthenticationError, TokenAuthenticator},
     request::UserInfo,
 };
 use kubewright_machinery::{go, gvk::GroupResource, status};
@@ -22,6 +22,7 @@ use super::{
     keys::ServiceAccountKeys,
     legacy::{LastUsed, LegacyToken},
     objects::{Found, Memory, Objects},
+    seen::SeenTokens,
 };
 
 const INVALIDATED: &str = "service account token has been invalidated";
@@ -34,7 +35,7 @@ pub(crate) struct ServiceAccountTokens {
     pub(super) keys: ServiceAccountKeys,
     pub(super) objects: Objects,
     pub(super) clock: SharedClock,
-    pub(super) seen: VerifiedCredentials<Verified>,
+    pub(super) seen: Arc<SeenTokens>,
     pub(super) last_used: LastUsed,
 }
 
@@ -52,6 +53,18 @@ pub(super) struct BoundToken {
     object: Memory,
 }
 
+impl Verified {
+    /// Returns a bound token with these claims.
+    pub(super) fn bound(claims: Bound) -> Self {
+        Self::Bound(Box::new(BoundToken {
+            user: Arc::new(claims.user()),
+            claims,
+            account: Memory::default(),
+            object: Memory::default(),
+        }))
+    }
+}
+
 type Outcome<T> = Result<T, AuthenticationError>;
 
 #[async_trait]
@@ -64,20 +77,17 @@ impl TokenAuthenticator for ServiceAccountTokens {
         let Some(compact) = Compact::split(token) else {
             return Ok(None);
         };
-        let fingerprint = self.seen.fingerprint([token.as_bytes()]);
-        let verified = match self.seen.get(&fingerprint) {
-            Some(verified) => verified,
+        let seen = match self.seen.get(&compact) {
+            Some(seen) => seen,
             None => {
                 let Some(verified) = self.verify(&compact)? else {
                     return Ok(None);
                 };
-                let verified = Arc::new(verified);
-                self.seen.insert(fingerprint, verified.clone());
-                verified
+                self.seen.insert(&compact, verified)
             }
         };
         let now = self.clock.now();
-        let known = match &*verified {
+        let known = match &seen.verified {
             Verified::Bound(bound) => {
                 let claims = &bound.claims;
                 let mut known = self.meant_for(&claims.aud, &claims.sub, audiences)?;
@@ -117,13 +127,7 @@ impl ServiceAccountTokens {
             let claims: Legacy = claims_of(token)?;
             Verified::Legacy(Box::new(LegacyToken::new(claims)))
         } else {
-            let claims: Bound = claims_of(token)?;
-            Verified::Bound(Box::new(BoundToken {
-                user: Arc::new(claims.user()),
-                claims,
-                account: Memory::default(),
-                object: Memory::default(),
-            }))
+            Verified::bound(claims_of(token)?)
         }))
     }
 

@@ -1,12 +1,16 @@
 //! [`TokenIssuer`]: issues tokens for service accounts.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use kubewright_apiserver::SharedClock;
 
 use super::{
+    authenticator::Verified,
     claims::{Bound, Kubernetes, LEGACY_ISSUER, Legacy, Reference, subject},
-    jwt,
+    jwt::{self, Compact},
     keys::{KeyError, ServiceAccountKeys},
+    seen::SeenTokens,
 };
 
 /// The lifetime by which a pod's token is recognised as one that Kubernetes added to the pod, in seconds.
@@ -26,6 +30,8 @@ pub(crate) struct TokenIssuer {
     /// Whether tokens that were added to pods live longer than they say.
     pub(super) extend: bool,
     pub(super) clock: SharedClock,
+    /// Its tokens, so that their signature is not verified when they come back.
+    pub(super) seen: Arc<SeenTokens>,
 }
 
 /// An object by which a token is limited. The token ends with it.
@@ -114,6 +120,11 @@ impl TokenIssuer {
             kubernetes,
         };
         let token = jwt::sign(self.keys.signing(), &claims)?;
+        if let Some(compact) = Compact::split(&token)
+            && claims.aud.iter().any(is_own)
+        {
+            self.seen.insert(&compact, Verified::bound(claims));
+        }
         Ok(Issued { token, jti })
     }
 }

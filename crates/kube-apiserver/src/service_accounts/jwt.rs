@@ -16,7 +16,7 @@ pub(super) struct Compact<'a> {
     pub(super) signed: &'a str,
     header: &'a str,
     payload: &'a str,
-    signature: &'a str,
+    pub(super) signature: &'a str,
 }
 
 /// The parts of the header that matter. Keys and certificates that a header carries are ignored.
@@ -70,7 +70,7 @@ impl<'a> Compact<'a> {
     }
 
     /// Decodes the signature. Returns `None` if it is malformed.
-    pub(super) fn signature(&self) -> Option<Vec<u8>> {
+    pub(super) fn decoded_signature(&self) -> Option<Vec<u8>> {
         decode(self.signature)
     }
 }

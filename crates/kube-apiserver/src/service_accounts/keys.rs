@@ -166,7 +166,7 @@ impl ServiceAccountKeys {
 
     /// Verifies the signature of a token with the key that its header names, or, if it names none, with all.
     pub(super) fn verify(&self, token: &Compact<'_>) -> Result<(), InvalidSignature> {
-        let (Some(header), Some(signature)) = (token.header(), token.signature()) else {
+        let (Some(header), Some(signature)) = (token.header(), token.decoded_signature()) else {
             return Err(InvalidSignature::Wrong);
         };
         let named = header.kid.as_deref().unwrap_or_default();

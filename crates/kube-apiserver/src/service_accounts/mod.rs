@@ -8,6 +8,7 @@
 //! | `issuer.rs` | issuing |
 //! | `authenticator.rs`, `legacy.rs` | checking: bound tokens, and tokens of Secrets |
 //! | `objects.rs` | the objects that tokens name |
+//! | `seen.rs` | tokens whose signature is known to be valid |
 //! | `discovery.rs` | the issuer's configuration and its keys |
 
 mod authenticator;
@@ -18,10 +19,11 @@ mod jwt;
 mod keys;
 mod legacy;
 mod objects;
+mod seen;
 
 use std::{sync::Arc, time::Duration};
 
-use kubewright_apiserver::{SharedClock, auth::VerifiedCredentials};
+use kubewright_apiserver::SharedClock;
 use kubewright_machinery::go;
 use kubewright_store::Store;
 
@@ -30,6 +32,7 @@ pub(crate) use discovery::Documents;
 pub(crate) use issuer::{Binding, Identity, TokenIssuer, TokenSpec};
 pub use keys::{KeyError, ServiceAccountKeys};
 pub(crate) use objects::Objects;
+use seen::SeenTokens;
 
 /// The issuer of clusters that name none.
 const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc";
@@ -111,7 +114,9 @@ impl Settings {
         });
         let objects = Objects::new(store.clone());
         let max_seconds = self.max_expiration.map(|max| max.as_secs());
+        let seen = Arc::new(SeenTokens::default());
         let issuer = TokenIssuer {
+            seen: seen.clone(),
             keys: keys.clone(),
             issuer: first,
             audiences: audiences.clone(),
@@ -125,7 +130,7 @@ impl Settings {
             keys: keys.clone(),
             objects: objects.clone(),
             clock: clock.clone(),
-            seen: VerifiedCredentials::new(),
+            seen,
             last_used: Default::default(),
         };
         Ok(ServiceAccounts {
