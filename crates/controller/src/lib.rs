@@ -124,6 +124,7 @@ pub mod wait;
 pub use apply::{Apply, apply};
 pub use builder::{BuildError, ControllerBuilder};
 pub use client::{Client, Filter, ReadError, caches::Caches};
+pub use clock::Clock;
 pub use context::Context;
 pub use controller::{Controller, WatchHandle};
 pub use create_or::{CreateOrError, Mutation, OperationResult, create_or_patch, create_or_update};

@@ -4,8 +4,9 @@
 //!
 //! | feature | modules | contents |
 //! |---|---|---|
-//! | `operator` (default) | `operator`, [`prelude`], and those of `controller` and `derive` | an operator as a program: APIs, controllers, CRD installation, command line |
+//! | `operator` (default) | `operator`, [`prelude`], and those of `controller`, `derive` and `webhook` | an operator as a program: APIs, controllers, webhooks, CRD installation, command line |
 //! | `controller` | `controller`, `informer`, `workqueue`, and those of `client` | the controller runtime and its parts |
+//! | `webhook` | `webhook`, and those of `controller` | admission and conversion webhooks: defaulters, validators, converters, their server |
 //! | `client` | `client`, `machinery`, `metrics` | clients on top of `kube::Client`; names, selectors, quantities, `Status`; counters, gauges and histograms |
 //! | `derive` | `resource`, `Schema`, `defaults`, `CustomKind`, `machinery` | custom resources from Rust types: CRDs, validation, versions |
 //! | `testing` | `testing` | a cluster for tests, in the same process |
@@ -110,5 +111,7 @@ pub use kubewright_schema as schema;
 pub use kubewright_store as store;
 #[cfg(feature = "testing")]
 pub use kubewright_testing as testing;
+#[cfg(feature = "webhook")]
+pub use kubewright_webhook as webhook;
 #[cfg(feature = "controller")]
 pub use kubewright_workqueue as workqueue;

@@ -24,3 +24,4 @@ pub use kubewright_controller::{
 };
 pub use kubewright_operator::Operator;
 pub use kubewright_resource::Schema;
+pub use kubewright_webhook::{Admission, Defaulter, FieldErrors, Validator, Webhook};

@@ -32,11 +32,8 @@ impl Operator {
 
     /// Returns the CustomResourceDefinitions as JSON.
     pub(crate) fn crd_manifests(&self) -> Result<Vec<Value>, OperatorError> {
-        for pair in self.converter.pairs() {
-            let [a, b] = &pair.crds;
-            if a != b {
-                return Err(OperatorError::Conversion(a.clone(), b.clone()));
-            }
+        if let Some((a, b)) = self.converter().contradiction() {
+            return Err(OperatorError::Conversion(a.to_owned(), b.to_owned()));
         }
         let mut merged: BTreeMap<String, Value> = BTreeMap::new();
         for api in &self.apis {

@@ -5,6 +5,7 @@ use std::fmt;
 use kubewright_client::Error;
 use kubewright_controller::{ManagerError, wait::WaitError};
 use kubewright_resource::CrdError;
+use kubewright_webhook::{CertificateError, WebhookError};
 
 /// An operator that cannot be described, installed or run.
 ///
@@ -45,14 +46,12 @@ pub enum OperatorError {
     /// A conversion was registered between types that are not versions of the same kind.
     #[error("{0} and {1} do not convert into each other: let both be versions of one kind")]
     Conversion(String, String),
-    /// The certificate of the conversion webhook cannot be used.
-    #[error("the certificate in {directory} cannot be used: {reason}")]
-    Certificate {
-        /// The directory that should hold it.
-        directory: String,
-        /// The reason.
-        reason: String,
-    },
+    /// The webhooks cannot be served.
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
+    /// The certificate of the webhooks cannot be used.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
     /// The manager does not accept the operator.
     #[error(transparent)]
     Manager(#[from] ManagerError),

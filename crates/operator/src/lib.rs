@@ -29,8 +29,6 @@
 //! Without the feature `runtime` only the model is left: plain serde types for tools that read it.
 
 #[cfg(feature = "runtime")]
-mod converter;
-#[cfg(feature = "runtime")]
 mod crds;
 #[cfg(feature = "runtime")]
 mod error;
@@ -47,18 +45,19 @@ mod testing;
 #[cfg(all(test, feature = "runtime"))]
 mod tests;
 #[cfg(feature = "runtime")]
-mod webhook;
+mod webhooks;
 
-pub use model::{ControllerModel, KindModel, MODEL_VERSION, Model, ModelError, PolicyRule};
+pub use model::{
+    ControllerModel, KindModel, MODEL_VERSION, Model, ModelError, PolicyRule, WebhookModel,
+    WebhookType,
+};
 
 #[cfg(feature = "testing")]
 pub use testing::OperatorCluster;
 
 #[cfg(feature = "runtime")]
 pub use {
-    converter::Converter,
     error::OperatorError,
     operator::Operator,
     program::{main, main_with_flags},
-    webhook::ConversionWebhook,
 };

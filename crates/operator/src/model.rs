@@ -45,6 +45,9 @@ pub struct Model {
     /// The names of the CRDs whose objects the operator converts between versions.
     #[serde(default)]
     pub conversions: Vec<String>,
+    /// The admission webhooks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub webhooks: Vec<WebhookModel>,
     /// The controllers.
     #[serde(default)]
     pub controllers: Vec<ControllerModel>,
@@ -87,6 +90,41 @@ pub struct ControllerModel {
     /// The other kinds it watches.
     #[serde(default)]
     pub watches: Vec<KindModel>,
+}
+
+/// The description of an admission webhook.
+///
+/// ```
+/// use kubewright_operator::{WebhookModel, WebhookType};
+/// use serde_json::json;
+///
+/// let json = json!({
+///     "type": "validating", "path": "/validate--v1-pod",
+///     "webhook": {"name": "vpod-v1.kb.io", "failurePolicy": "Fail"},
+/// });
+/// let webhook: WebhookModel = serde_json::from_value(json).unwrap();
+/// assert_eq!(webhook.type_, WebhookType::Validating);
+/// assert_eq!(webhook.webhook["name"], "vpod-v1.kb.io");
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WebhookModel {
+    /// Whether the webhook may change objects.
+    #[serde(rename = "type")]
+    pub type_: WebhookType,
+    /// The path on the operator's server.
+    pub path: String,
+    /// The entry in the webhook configuration, without its `clientConfig`.
+    pub webhook: Value,
+}
+
+/// The type of a webhook, which decides on the configuration it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WebhookType {
+    /// An entry of a `MutatingWebhookConfiguration`.
+    Mutating,
+    /// An entry of a `ValidatingWebhookConfiguration`.
+    Validating,
 }
 
 /// A kind and the resource that serves it.
@@ -182,6 +220,7 @@ impl Model {
             crds: Vec::new(),
             sources: BTreeMap::new(),
             conversions: Vec::new(),
+            webhooks: Vec::new(),
             controllers: Vec::new(),
             rules: Vec::new(),
         }

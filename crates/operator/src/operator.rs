@@ -1,22 +1,22 @@
-//! [`Operator`]: the APIs, controllers, conversions and permissions that a program registers.
+//! [`Operator`]: the APIs, controllers, webhooks and permissions that a program registers.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::OnceLock};
 
 use kube::core::ApiResource;
 use kubewright_controller::{
     BoxError, ControllerBuilder, IntoReconciler, Manager, ManagerBuilder, ManagerError,
 };
 use kubewright_resource::{CrdError, CustomKind};
+use kubewright_webhook::{Converter, WebhookError, Webhooks, WebhooksBuilder};
 use serde_json::Value;
 
 use crate::{
-    converter::Converter,
     error::OperatorError,
     model::{ControllerModel, KindModel, Model, PolicyRule},
     rbac,
 };
 
-/// The APIs, controllers, conversions and permissions of an operator.
+/// The APIs, controllers, webhooks and permissions of an operator.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -45,6 +45,9 @@ pub struct Operator {
     controllers: Vec<Registered>,
     rules: Vec<PolicyRule>,
     pub(crate) converter: Converter,
+    pub(crate) webhooks: WebhooksBuilder,
+    /// The webhooks as a service, built on first use.
+    pub(crate) service: OnceLock<Result<Webhooks, WebhookError>>,
     configure: Vec<Configure>,
     setup: Vec<Setup>,
 }
@@ -76,7 +79,9 @@ impl Operator {
             sources: BTreeMap::new(),
             controllers: Vec::new(),
             rules: Vec::new(),
-            converter: Converter::default(),
+            converter: Converter::new(),
+            webhooks: Webhooks::builder(),
+            service: OnceLock::new(),
             configure: Vec::new(),
             setup: Vec::new(),
         };
@@ -218,7 +223,8 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// Fails if a CustomResourceDefinition is not valid, or if versions or conversions contradict each other.
+    /// Fails if a CustomResourceDefinition is not valid, if versions or conversions contradict each other, or if two webhooks
+    /// have the same path.
     pub fn model(&self) -> Result<Model, OperatorError> {
         let controllers: Vec<ControllerModel> = self
             .controllers
@@ -231,20 +237,28 @@ impl Operator {
             version: self.version.clone(),
             crds: self.crd_manifests()?,
             sources: self.sources.clone(),
-            conversions: self.converter.crds(),
+            conversions: self.converter().crds(),
+            webhooks: self.webhook_models()?,
             controllers,
             rules,
             ..Model::new(&self.name)
         })
     }
 
-    /// Adds the controllers to a manager, which runs them, after the functions of [`setup`](Self::setup) have run.
+    /// Adds the controllers to a manager, which runs them, after the functions of [`setup`](Self::setup) have run. Webhooks
+    /// work with the manager's client from then on.
     ///
     /// # Errors
     ///
-    /// Fails if such a function fails, or if the manager does not accept a controller, for example because its name is
-    /// taken.
+    /// Fails if such a function fails, if the manager does not accept a controller, for example because its name is taken,
+    /// or if two webhooks have the same path.
     pub fn add_to(self, manager: &Manager) -> Result<(), ManagerError> {
+        let webhooks = self.webhooks().map_err(|error| ManagerError::Runnable {
+            name: "webhooks".to_owned(),
+            cause: error.into(),
+        })?;
+        webhooks.set_client(manager.client().clone());
+        webhooks.register_metrics(manager.registry());
         for setup in self.setup {
             setup(manager).map_err(|cause| ManagerError::Runnable {
                 name: "setup".to_owned(),

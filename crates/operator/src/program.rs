@@ -2,7 +2,7 @@
 //!
 //! Without a command it runs until it receives SIGINT or SIGTERM. The hidden flag `--until-stdin-closes` also stops it when
 //! its standard input is closed, so that it never outlives the process that started it. With `--webhook-cert-path` it serves
-//! the conversion webhook. `describe` prints the [`Model`](crate::Model) as JSON and needs no cluster; `install` installs the
+//! its webhooks. `describe` prints the [`Model`](crate::Model) as JSON and needs no cluster; `install` installs the
 //! CustomResourceDefinitions.
 
 use std::{
@@ -20,10 +20,11 @@ use kubewright_controller::{
     flags::{ManagerFlags, bind_address},
     leader_election::ElectionConfig,
 };
-use tokio::{net::TcpListener, task::JoinSet};
+use kubewright_webhook::{Certificates, WebhookServer, Webhooks};
+use tokio::net::TcpListener;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::{ConversionWebhook, Converter, Operator, log::log_lines};
+use crate::{Operator, log::log_lines};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -38,7 +39,7 @@ const UNTIL_STDIN_CLOSES: &str = "until-stdin-closes";
 #[cfg(feature = "testing")]
 const PERMISSIONS: &str = "KUBEWRIGHT_PERMISSIONS";
 
-/// The flag for the address of the conversion webhook.
+/// The flag for the address of the webhooks.
 const WEBHOOK_BIND_ADDRESS: &str = "webhook-bind-address";
 
 /// The flag for the directory of its certificate.
@@ -141,14 +142,14 @@ fn command(name: &'static str) -> Command {
                 .long(WEBHOOK_BIND_ADDRESS)
                 .value_name("ADDRESS")
                 .default_value(":9443")
-                .help("The address the conversion webhook binds to. \"0\" disables it"),
+                .help("The address the webhooks bind to. \"0\" disables it"),
         )
         .arg(
             Arg::new(WEBHOOK_CERT_PATH)
                 .long(WEBHOOK_CERT_PATH)
                 .value_name("DIRECTORY")
                 .value_parser(value_parser!(PathBuf))
-                .help("The directory with tls.crt and tls.key of the conversion webhook. Without it the webhook is disabled"),
+                .help("The directory with tls.crt and tls.key of the webhooks. Without it they are not served"),
         )
         .subcommand(
             Command::new("install").about("Installs the CustomResourceDefinitions into the cluster"),
@@ -160,7 +161,7 @@ fn command(name: &'static str) -> Command {
         )
 }
 
-/// The flags of the conversion webhook.
+/// The flags of the webhooks.
 struct WebhookFlags {
     address: String,
     certificates: Option<PathBuf>,
@@ -175,19 +176,18 @@ impl WebhookFlags {
         }
     }
 
-    /// Starts the webhook if there are conversions and a certificate. It stops when the returned set is dropped.
-    async fn serve(self, converter: Converter) -> Result<JoinSet<()>, BoxError> {
-        let mut serving = JoinSet::new();
-        let address = bind_address(&self.address);
-        match (address, self.certificates) {
-            _ if converter.crds().is_empty() => {}
+    /// Adds the server to the manager if there are webhooks and a certificate.
+    async fn serve(self, webhooks: Webhooks, manager: &Manager) -> Result<(), BoxError> {
+        match (bind_address(&self.address), self.certificates) {
+            _ if webhooks.is_empty() => {}
             (Some(address), Some(directory)) => {
-                let webhook = ConversionWebhook::new(converter, &directory)?;
-                serving.spawn(webhook.serve(listen(&address).await?));
+                let certificates = Certificates::directory(directory);
+                let server = WebhookServer::new(webhooks, certificates);
+                server.add_to(manager, listen(&address).await?)?;
             }
-            _ => tracing::info!("conversion webhook disabled: no certificate or address given"),
+            _ => tracing::info!("webhooks disabled: no certificate or address given"),
         }
-        Ok(serving)
+        Ok(())
     }
 }
 
@@ -243,19 +243,16 @@ async fn run(
     if let Some(namespace) = &flags.namespace {
         builder = builder.namespaces([namespace]);
     }
-    let converter = operator.converter();
-    // The webhook starts first: to fill the caches, the server may need conversions that only this program serves.
-    let serving = webhook.serve(converter).await?;
+    let webhooks = operator.webhooks()?;
     let manager = operator.build(builder)?;
+    webhook.serve(webhooks, &manager).await?;
     if let Some(address) = flags.health_probe_bind_address() {
         manager.serve(listen(&address).await?, manager.health_routes())?;
     }
     if let Some(address) = flags.metrics_bind_address() {
         manager.serve(listen(&address).await?, manager.routes())?;
     }
-    let ended = manager.run(stop).await;
-    drop(serving);
-    Ok(ended?)
+    Ok(manager.run(stop).await?)
 }
 
 /// Writes log lines to standard error in the format the flags choose.

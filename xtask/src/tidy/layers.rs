@@ -55,7 +55,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
 ];
 
 /// The crates that a crate may use within its own layer.
-const WITHIN: [(&str, &[&str]); 14] = [
+const WITHIN: [(&str, &[&str]); 15] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),
@@ -69,6 +69,7 @@ const WITHIN: [(&str, &[&str]); 14] = [
     ("rbac", &["machinery"]),
     ("resource", &["machinery", "cel", "schema", "derive"]),
     ("controller", &["informer", "workqueue"]),
+    ("webhook", &["controller"]),
     ("cluster", &["builtin-controllers", "kube-apiserver"]),
     ("operator", &["testing"]),
     ("scaffold", &["operator"]),

@@ -391,7 +391,7 @@ impl<S: Send + Sync + 'static> ControllerBuilder<S> {
                     client: manager
                         .client_for(needs_leader_election)
                         .or_field_manager(options.field_manager.as_deref(), &name),
-                    clock: manager.clock().clone(),
+                    clock: manager.shared_clock().clone(),
                     recorder: RecorderSource::new(manager.events().clone(), name.clone()),
                 }),
                 caches: manager.caches().clone(),

@@ -223,6 +223,12 @@ impl Manager {
         self.0.events.recorder(name)
     }
 
+    /// Returns the clock of the manager: the machine's, or the test's.
+    pub fn clock(&self) -> Clock {
+        let clock = self.0.clock.clone();
+        Arc::new(move || clock.now())
+    }
+
     /// Replaces the clock that conditions and events take their times from. Test clusters do this for the managers that
     /// run on them.
     pub fn set_clock(&self, clock: Clock) {
@@ -239,7 +245,7 @@ impl Manager {
         &self.0.verified
     }
 
-    pub(crate) fn clock(&self) -> &SharedClock {
+    pub(crate) fn shared_clock(&self) -> &SharedClock {
         &self.0.clock
     }
 

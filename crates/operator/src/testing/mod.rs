@@ -73,7 +73,7 @@ impl Operator {
     ///
     /// Fails as [`install`](Self::install) does, or if the cluster rejects a role.
     pub async fn install_on(&self, cluster: &TestCluster) -> Result<(), OperatorError> {
-        for crd in self.converter.crds() {
+        for crd in self.converter().crds() {
             let converter = self.converter();
             cluster.convert(crd, move |object, to| {
                 converter.convert(object, to).map_err(|e| e.to_string())

@@ -9,8 +9,9 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use kubewright_cluster::SelfSigned;
-use kubewright_operator::{ConversionWebhook, Operator, OperatorError};
+use kubewright_operator::{Operator, OperatorError};
 use kubewright_testing::TestCluster;
+use kubewright_webhook::{Certificates, WebhookServer};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -254,9 +255,12 @@ async fn a_test_cluster_converts_objects() {
 async fn a_cluster_calls_the_webhook_over_tls() {
     let directory = std::env::temp_dir().join(format!("kubewright-convert-{}", std::process::id()));
     let operator = Operator::new("crew", register);
-    let missing = ConversionWebhook::new(operator.converter(), &directory)
-        .err()
-        .unwrap();
+    let server = || {
+        let certificates = Certificates::directory(&directory);
+        WebhookServer::new(operator.webhooks().unwrap(), certificates)
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let missing = server().serve(listener, async {}).await.unwrap_err();
     assert!(
         missing
             .to_string()
@@ -267,11 +271,9 @@ async fn a_cluster_calls_the_webhook_over_tls() {
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("tls.crt"), &made.certificate_pem).unwrap();
     fs::write(directory.join("tls.key"), &made.key_pem).unwrap();
-    let webhook = ConversionWebhook::new(operator.converter(), &directory).unwrap();
-    fs::remove_dir_all(&directory).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}/convert", listener.local_addr().unwrap());
-    let serving = tokio::spawn(webhook.serve(listener));
+    let serving = tokio::spawn(server().serve(listener, std::future::pending()));
 
     let cluster = TestCluster::start().await;
     operator.install(cluster.client()).await.unwrap();
@@ -288,6 +290,7 @@ async fn a_cluster_calls_the_webhook_over_tls() {
 
     serving.abort();
     _ = serving.await;
+    fs::remove_dir_all(&directory).unwrap();
     let newest: Api<v3::Captain> = Api::default_namespaced(cluster.client());
     let message = newest.get("ahab").await.unwrap_err().to_string();
     assert!(

@@ -1,4 +1,4 @@
-//! [`Converter`]: converts objects between the versions of a kind, along the registered pairs of versions.
+//! [`Converter`]: converts objects between the versions of a kind, along pairs of versions.
 
 use std::{collections::VecDeque, fmt::Display, sync::Arc};
 
@@ -6,13 +6,13 @@ use kubewright_resource::{ConversionError, CustomKind, Versions};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::Operator;
-
-/// Converts the objects of an operator's kinds between versions. Clones are cheap and share the conversions.
+/// Converts objects between the versions of their kinds. Clones are cheap and share the conversions.
+///
+/// For types with `From` or `TryFrom` in both directions.
 ///
 /// ```
 /// # extern crate kubewright_resource as kubewright;
-/// use kubewright_operator::Operator;
+/// use kubewright_webhook::Converter;
 /// use serde_json::json;
 ///
 /// mod v1 {
@@ -43,16 +43,14 @@ use crate::Operator;
 ///     }
 /// }
 ///
-/// let operator = Operator::new("harbour", |operator| {
-///     operator.api::<v1::Ship>().api::<v2::Ship>().conversion::<v1::Ship, v2::Ship>();
-/// });
+/// let converter = Converter::new().between::<v1::Ship, v2::Ship>();
 /// let old = json!({
 ///     "apiVersion": "example.com/v1",
 ///     "kind": "Ship",
 ///     "metadata": {"name": "a"},
 ///     "spec": {"name": "Pequod"},
 /// });
-/// let new = operator.converter().convert(&old, "example.com/v2").unwrap();
+/// let new = converter.convert(&old, "example.com/v2").unwrap();
 /// assert_eq!(new["spec"]["title"], "Pequod");
 /// ```
 #[derive(Clone, Default)]
@@ -62,26 +60,32 @@ pub struct Converter(Vec<Arc<Pair>>);
 type Convert = Box<dyn Fn(&Value, &str) -> Result<Value, ConversionError> + Send + Sync>;
 
 /// Two versions of a kind that convert into each other.
-pub(crate) struct Pair {
-    /// The names of the CRDs that the two types belong to; equal unless the registration is wrong.
-    pub(crate) crds: [String; 2],
+struct Pair {
+    /// The names of the CRDs that the two types belong to; equal unless the pair is wrong.
+    crds: [String; 2],
     group: String,
     kind: String,
     versions: [String; 2],
     convert: Convert,
 }
 
-impl Operator {
+impl Converter {
+    /// Creates a converter without conversions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
     /// Adds the conversion between two versions of a kind.
     ///
     /// Pairs are chained: for three versions two pairs are enough, and objects are converted through the version they share.
-    pub fn conversion<A, B>(&mut self) -> &mut Self
+    #[must_use]
+    pub fn between<A, B>(mut self) -> Self
     where
         A: CustomKind + DeserializeOwned + TryFrom<B, Error: Display>,
         B: CustomKind + DeserializeOwned + TryFrom<A, Error: Display>,
     {
         let versions = Versions::<A>::hub().spoke::<B>();
-        self.converter.0.push(Arc::new(Pair {
+        self.0.push(Arc::new(Pair {
             crds: [name::<A>(), name::<B>()],
             group: A::group(&()).into_owned(),
             kind: A::kind(&()).into_owned(),
@@ -91,14 +95,13 @@ impl Operator {
         self
     }
 
-    /// Returns the converter for the objects of the operator's kinds.
-    pub fn converter(&self) -> Converter {
-        self.converter.clone()
+    /// Returns the names of the CRDs of a pair of types that are not versions of one kind.
+    pub fn contradiction(&self) -> Option<(&str, &str)> {
+        let wrong = self.pairs().find(|pair| pair.crds[0] != pair.crds[1]);
+        wrong.map(|pair| (&*pair.crds[0], &*pair.crds[1]))
     }
-}
 
-impl Converter {
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = &Pair> {
+    fn pairs(&self) -> impl Iterator<Item = &Pair> {
         self.0.iter().map(|pair| &**pair)
     }
 

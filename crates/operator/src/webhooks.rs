@@ -1,0 +1,115 @@
+//! The webhooks of an operator: defaulters, validators and conversions.
+
+use std::fmt::Display;
+
+use kubewright_controller::Object;
+use kubewright_resource::CustomKind;
+use kubewright_webhook::{self as webhook, Converter, Defaulter, Validator, Webhook, Webhooks};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    Operator, OperatorError,
+    model::{WebhookModel, WebhookType},
+};
+
+impl Operator {
+    /// Adds a [`Defaulter`], which changes objects before they are stored.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_operator::Operator;
+    ///
+    /// fn register(operator: &mut Operator) {
+    ///     operator.defaulter(|map: &mut ConfigMap| map.immutable = map.immutable.or(Some(true)));
+    /// }
+    /// # let model = Operator::new("keeper", register).model().unwrap();
+    /// # assert_eq!(model.webhooks[0].path, "/mutate--v1-configmap");
+    /// ```
+    pub fn defaulter<K: Object, D: Defaulter<K>>(&mut self, defaulter: D) -> &mut Self {
+        self.webhook(Webhook::defaulter(defaulter))
+    }
+
+    /// Adds a [`Validator`], which allows or rejects objects before they are stored.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_operator::Operator;
+    ///
+    /// fn register(operator: &mut Operator) {
+    ///     operator.validator(|map: &ConfigMap| match map.data {
+    ///         Some(_) => Ok(()),
+    ///         None => Err("a ConfigMap needs data".into()),
+    ///     });
+    /// }
+    /// # let model = Operator::new("keeper", register).model().unwrap();
+    /// # assert_eq!(model.webhooks[0].path, "/validate--v1-configmap");
+    /// ```
+    pub fn validator<K: Object, V: Validator<K>>(&mut self, validator: V) -> &mut Self {
+        self.webhook(Webhook::validator(validator))
+    }
+
+    /// Adds a webhook with rules and policies of its own, or one for objects without a Rust type.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_operator::Operator;
+    /// use kubewright_webhook::{FailurePolicy, Webhook};
+    ///
+    /// fn register(operator: &mut Operator) {
+    ///     let webhook = Webhook::defaulter(|map: &mut ConfigMap| map.immutable = Some(true));
+    ///     operator.webhook(webhook.failure_policy(FailurePolicy::Ignore));
+    /// }
+    /// # let model = Operator::new("keeper", register).model().unwrap();
+    /// # assert_eq!(model.webhooks[0].webhook["failurePolicy"], "Ignore");
+    /// ```
+    pub fn webhook(&mut self, webhook: Webhook) -> &mut Self {
+        self.webhooks = std::mem::take(&mut self.webhooks).webhook(webhook);
+        self
+    }
+
+    /// Adds the conversion between two versions of a kind.
+    ///
+    /// Pairs are chained: for three versions two pairs are enough, and objects are converted through the version they share.
+    pub fn conversion<A, B>(&mut self) -> &mut Self
+    where
+        A: CustomKind + DeserializeOwned + TryFrom<B, Error: Display>,
+        B: CustomKind + DeserializeOwned + TryFrom<A, Error: Display>,
+    {
+        self.converter = std::mem::take(&mut self.converter).between::<A, B>();
+        self
+    }
+
+    /// Returns the converter for the objects of the operator's kinds.
+    pub fn converter(&self) -> Converter {
+        self.converter.clone()
+    }
+
+    /// Returns the webhooks as a service. All calls return the same one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if two webhooks have the same path, or one is not valid.
+    pub fn webhooks(&self) -> Result<Webhooks, OperatorError> {
+        let build = || {
+            let webhooks = self.webhooks.clone().converter(self.converter());
+            webhooks.build()
+        };
+        Ok(self.service.get_or_init(build).clone()?)
+    }
+
+    /// Returns the descriptions of the admission webhooks.
+    pub(crate) fn webhook_models(&self) -> Result<Vec<WebhookModel>, OperatorError> {
+        let model = |webhook: &Webhook| {
+            let registration = webhook.registration();
+            WebhookModel {
+                type_: match registration.type_ {
+                    webhook::WebhookType::Mutating => WebhookType::Mutating,
+                    webhook::WebhookType::Validating => WebhookType::Validating,
+                },
+                path: registration.path.clone(),
+                webhook: serde_json::to_value(registration).unwrap_or_default(),
+            }
+        };
+        Ok(self.webhooks()?.admission().iter().map(model).collect())
+    }
+}

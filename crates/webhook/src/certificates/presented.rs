@@ -1,0 +1,64 @@
+//! [`Presented`]: the certificate that a server presents at the moment.
+
+use kubewright_serve::Tls;
+use kubewright_x509::{Certificate, Validity};
+use parking_lot::Mutex;
+
+use super::CertificateError;
+
+/// The certificate that a server presents at the moment. Connections that exist already keep an older one.
+pub(crate) struct Presented {
+    tls: Tls,
+    current: Mutex<Current>,
+}
+
+struct Current {
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+    validity: Validity,
+}
+
+impl Presented {
+    pub(super) fn new(certificate: &[u8], key: &[u8]) -> Result<Self, CertificateError> {
+        Ok(Self {
+            tls: Tls::from_pem(certificate, key)?,
+            current: Mutex::new(Current::new(certificate, key)?),
+        })
+    }
+
+    /// Replaces the certificate. Returns whether it is another one.
+    pub(super) fn replace(&self, certificate: &[u8], key: &[u8]) -> Result<bool, CertificateError> {
+        let mut current = self.current.lock();
+        if current.certificate == certificate && current.key == key {
+            return Ok(false);
+        }
+        let next = Current::new(certificate, key)?;
+        self.tls.replace_certificate(certificate, key)?;
+        *current = next;
+        Ok(true)
+    }
+
+    pub(crate) fn tls(&self) -> Tls {
+        self.tls.clone()
+    }
+
+    /// Fails if clients reject the certificate at a time, in seconds since 1970.
+    pub(crate) fn check(&self, now: i64) -> Result<(), String> {
+        let validity = self.current.lock().validity;
+        match now {
+            now if now < validity.not_before => Err("the certificate is not valid yet".to_owned()),
+            now if now > validity.not_after => Err("the certificate has expired".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Current {
+    fn new(certificate: &[u8], key: &[u8]) -> Result<Self, CertificateError> {
+        Ok(Self {
+            validity: Certificate::from_pem(certificate)?.validity(),
+            certificate: certificate.to_vec(),
+            key: key.to_vec(),
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! Answers conversion reviews.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+use crate::{converter::Converter, metrics::Metrics};
+
+/// The number of objects after which other tasks get their turn.
+const TURN: usize = 64;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Question<'a> {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    #[serde(borrow, default)]
+    request: Option<Request<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Request<'a> {
+    #[serde(default)]
+    uid: String,
+    #[serde(rename = "desiredAPIVersion", default)]
+    desired: String,
+    #[serde(borrow, default)]
+    objects: Vec<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    kind: &'a str,
+    api_version: &'a str,
+    response: Response<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Response<'a> {
+    uid: &'a str,
+    converted_objects: Vec<Value>,
+    result: Outcome,
+}
+
+#[derive(Serialize)]
+struct Outcome {
+    metadata: Empty,
+    status: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    message: String,
+}
+
+#[derive(Serialize)]
+struct Empty {}
+
+/// Answers a review: with all objects converted, or with the reason why not. Returns nothing if the body is not a review.
+pub(crate) async fn answer(body: &[u8], converter: &Converter, metrics: &Metrics) -> Option<Bytes> {
+    let question: Question<'_> = serde_json::from_slice(body)
+        .inspect_err(|error| tracing::error!(%error, "failed to read conversion request"))
+        .ok()?;
+    let Some(request) = question.request else {
+        tracing::error!("conversion request is nil");
+        return None;
+    };
+    let converted = convert(&request, converter, metrics).await;
+    let (converted, status, message) = match converted {
+        Ok(converted) => (converted, "Success", String::new()),
+        Err(message) => {
+            tracing::error!(error = message, request = request.uid, "failed to convert");
+            (Vec::new(), "Failure", message)
+        }
+    };
+    let answer = Answer {
+        kind: &question.kind,
+        api_version: &question.api_version,
+        response: Response {
+            uid: &request.uid,
+            converted_objects: converted,
+            result: Outcome {
+                metadata: Empty {},
+                status,
+                message,
+            },
+        },
+    };
+    let mut body = serde_json::to_vec(&answer).ok()?;
+    body.push(b'\n');
+    Some(body.into())
+}
+
+async fn convert(
+    request: &Request<'_>,
+    converter: &Converter,
+    metrics: &Metrics,
+) -> Result<Vec<Value>, String> {
+    let mut converted = Vec::with_capacity(request.objects.len());
+    for (n, object) in request.objects.iter().enumerate() {
+        if n % TURN == TURN - 1 {
+            tokio::task::yield_now().await;
+        }
+        let object: Value = serde_json::from_str(object.get()).map_err(|e| e.to_string())?;
+        let convert = || converter.convert(&object, &request.desired);
+        let Ok(object) = catch_unwind(AssertUnwindSafe(convert)) else {
+            metrics.conversion_panicked();
+            return Err("internal error occurred during conversion".to_owned());
+        };
+        converted.push(object.map_err(|e| e.to_string())?);
+    }
+    Ok(converted)
+}

@@ -1,0 +1,153 @@
+//! Patches applied to the originals that they were made for.
+
+use kubewright_merge::json_patch::{self, Decoding};
+use proptest::prelude::*;
+use serde_json::{Value, json, value::to_raw_value};
+
+use super::*;
+
+fn patch(before: &Value, after: &Value, original: &Value) -> Vec<PatchOperation> {
+    let original = to_raw_value(original).unwrap();
+    let (before, after) = (before.to_string(), after.to_string());
+    changes(before.as_bytes(), after.as_bytes(), &original).unwrap()
+}
+
+fn patched(before: &Value, after: &Value, original: &Value) -> Value {
+    let operations = serde_json::to_vec(&patch(before, after, original)).unwrap();
+    let patch = json_patch::Patch::decode(&operations, Decoding::Checked).unwrap();
+    json_patch::apply(original.clone(), &patch).unwrap()
+}
+
+#[test]
+fn a_field_that_the_type_lacks_survives() {
+    let original = json!({"spec": {"ship": "", "new": 1}, "other": {}});
+    let before = json!({"spec": {"ship": ""}});
+    let after = json!({"spec": {"ship": "pequod"}});
+    assert_eq!(
+        patched(&before, &after, &original),
+        json!({"spec": {"ship": "pequod", "new": 1}, "other": {}})
+    );
+}
+
+#[test]
+fn a_default_that_the_type_prints_is_no_change() {
+    let original = json!({"spec": {}});
+    let before =
+        json!({"spec": {"masts": 3, "rigging": {"sails": 1, "ropes": []}}, "status": null});
+    assert!(patch(&before, &before, &original).is_empty());
+    // A part that the original lacks is added as a whole.
+    let mut after = before.clone();
+    after["spec"]["rigging"]["sails"] = json!(2);
+    assert_eq!(
+        patched(&before, &after, &original),
+        json!({"spec": {"rigging": {"sails": 2, "ropes": []}}})
+    );
+}
+
+#[test]
+fn a_field_that_is_removed_vanishes_only_if_it_is_there() {
+    let original = json!({"a": 1, "b": [], "unknown": true});
+    let before = json!({"a": 1, "c": 2});
+    assert_eq!(
+        patched(&before, &json!({}), &original),
+        json!({"b": [], "unknown": true})
+    );
+    // The type leaves out an empty list that the original has.
+    assert_eq!(
+        patched(&before, &json!({"a": 1, "c": 2, "b": [1]}), &original)["b"],
+        json!([1])
+    );
+}
+
+#[test]
+fn items_of_lists_keep_what_the_type_lacks() {
+    let item = |name: &str, unknown: bool| {
+        let mut item = json!({"name": name, "image": "x"});
+        if unknown {
+            item["unknown"] = json!(name);
+        }
+        item
+    };
+    let list = |names: &[&str], unknown| -> Vec<Value> {
+        names.iter().map(|name| item(name, unknown)).collect()
+    };
+    let original = json!({"items": list(&["a", "b", "c"], true)});
+    let before = json!({"items": list(&["a", "b", "c"], false)});
+    for names in [
+        ["sidecar", "a", "b", "c"].as_slice(),
+        &["a", "b", "c", "sidecar"],
+        &["c", "b", "a"],
+        &["b", "x", "c", "a"],
+        &["a", "c"],
+        &["c"],
+        &[],
+    ] {
+        let mut after = json!({"items": list(names, false)});
+        let mut expected = after.clone();
+        for (i, name) in names.iter().enumerate() {
+            after["items"][i]["image"] = json!("y");
+            expected["items"][i]["image"] = json!("y");
+            if ["a", "b", "c"].contains(name) {
+                expected["items"][i]["unknown"] = json!(name);
+            }
+        }
+        assert_eq!(patched(&before, &after, &original), expected, "{names:?}");
+    }
+}
+
+#[test]
+fn a_list_that_the_type_reads_differently_is_replaced() {
+    let original = json!({"items": [null, 1]});
+    let (before, after) = (json!({"items": [1]}), json!({"items": [1, 2]}));
+    assert_eq!(
+        patch(&before, &after, &original),
+        [PatchOperation::Replace {
+            path: "/items".into(),
+            value: json!([1, 2])
+        }]
+    );
+}
+
+#[test]
+fn one_field_is_one_operation_and_names_are_escaped() {
+    let before = json!({"labels": {"a/b~c": "1"}, "list": [1, 2, 3]});
+    let mut after = before.clone();
+    after["labels"]["a/b~c"] = json!("2");
+    assert_eq!(
+        patch(&before, &after, &before),
+        [PatchOperation::Replace {
+            path: "/labels/a~1b~0c".into(),
+            value: json!("2")
+        }]
+    );
+}
+
+/// Returns documents with objects, lists of scalars, and lists of named items.
+fn documents() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (0..4i64).prop_map(Value::from),
+        "[a-c~/]{0,2}".prop_map(Value::from),
+    ];
+    let tree = leaf.prop_recursive(4, 40, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::btree_map("[a-d/]", inner.clone(), 0..4)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            prop::collection::vec(("[a-e]", inner), 0..5).prop_map(|items| items
+                .into_iter()
+                .map(|(name, value)| json!({"name": name, "value": value}))
+                .collect()),
+        ]
+    });
+    prop::collection::btree_map("[a-d]", tree, 0..4)
+        .prop_map(|fields| Value::Object(fields.into_iter().collect()))
+}
+
+proptest! {
+    #[test]
+    fn a_patch_makes_the_change(before in documents(), after in documents()) {
+        prop_assert_eq!(patched(&before, &after, &before), after);
+    }
+}

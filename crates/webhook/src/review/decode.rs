@@ -1,0 +1,91 @@
+//! Decodes the body of an admission review, of either version.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::AdmissionRequest;
+
+/// The group of the reviews.
+const GROUP: &str = "admission.k8s.io";
+
+/// The kind of the reviews.
+const KIND: &str = "AdmissionReview";
+
+/// A decoded review.
+pub(crate) struct Decoded<'a> {
+    /// The `apiVersion` to answer with.
+    pub(crate) api_version: &'static str,
+    pub(crate) request: AdmissionRequest<'a>,
+}
+
+/// The wire format, which both versions share.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Review<'a> {
+    #[serde(borrow, default)]
+    api_version: Cow<'a, str>,
+    #[serde(borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    request: Option<AdmissionRequest<'a>>,
+}
+
+/// Decodes a review. One without a version or a kind is taken for `admission.k8s.io/v1`.
+pub(crate) fn decode(body: &[u8]) -> Result<Decoded<'_>, String> {
+    let review: Review<'_> = serde_json::from_slice(body)
+        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
+    let kind = match &*review.kind {
+        "" => KIND,
+        kind => kind,
+    };
+    let api_version = match &*review.api_version {
+        "" | "admission.k8s.io/v1" | "admission.k8s.io/" => "admission.k8s.io/v1",
+        "admission.k8s.io/v1beta1" => "admission.k8s.io/v1beta1",
+        version => return Err(unregistered(kind, version)),
+    };
+    if kind != KIND {
+        return Err(unregistered(kind, api_version));
+    }
+    Ok(Decoded {
+        api_version,
+        request: review.request.unwrap_or_default(),
+    })
+}
+
+fn unregistered(kind: &str, version: &str) -> String {
+    format!("no kind {kind:?} is registered for version {version:?} in scheme {GROUP:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(body: &str) -> Result<&'static str, String> {
+        decode(body.as_bytes()).map(|decoded| decoded.api_version)
+    }
+
+    #[test]
+    fn both_versions_and_reviews_without_one_are_read() {
+        let review = |version: &str| {
+            format!(r#"{{"apiVersion":"{version}","kind":"AdmissionReview","request":{{}}}}"#)
+        };
+        for name in ["admission.k8s.io/v1", "admission.k8s.io/v1beta1"] {
+            assert_eq!(version(&review(name)), Ok(name));
+        }
+        assert_eq!(version(r#"{"request":{}}"#), Ok("admission.k8s.io/v1"));
+        assert_eq!(version("{}"), Ok("admission.k8s.io/v1"));
+        assert_eq!(
+            version(&review("admission.k8s.io/v2")),
+            Err(r#"no kind "AdmissionReview" is registered for version "admission.k8s.io/v2" in scheme "admission.k8s.io""#.to_owned())
+        );
+    }
+
+    #[test]
+    fn other_kinds_and_other_texts_are_errors() {
+        let pod = version(r#"{"apiVersion":"v1","kind":"Pod"}"#).unwrap_err();
+        assert!(pod.starts_with(r#"no kind "Pod" is registered for version "v1""#));
+        let text = version("hello").unwrap_err();
+        assert!(text.starts_with("couldn't get version/kind; json parse error: "));
+    }
+}

@@ -1,0 +1,108 @@
+//! [`WebhookServer`]: serves webhooks over TLS.
+
+use std::{
+    future::Future,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use kubewright_client::BoxError;
+use kubewright_controller::{Group, Manager, ManagerError};
+use kubewright_serve::{Limits, Server};
+use tokio::net::TcpListener;
+
+use crate::{
+    certificates::{CertificateError, Certificates, Presented},
+    webhooks::Webhooks,
+};
+
+/// The maximum number of concurrent connections. Further ones wait.
+const MAX_CONNECTIONS: usize = 256;
+
+/// The time limit for each of the TLS handshake and the request head.
+const READ_TIMEOUT: Duration = Duration::from_secs(32);
+
+/// The time that requests have to finish when the server stops.
+const GRACE_PERIOD: Duration = Duration::from_secs(60);
+
+/// The name of the readiness check.
+const CHECK: &str = "webhook";
+
+/// Serves [`Webhooks`] over TLS, with HTTP/1.1 and HTTP/2.
+///
+/// ```no_run
+/// # async fn run(webhooks: kubewright_webhook::Webhooks) -> Result<(), Box<dyn std::error::Error>> {
+/// use kubewright_webhook::{Certificates, WebhookServer};
+/// use tokio::net::TcpListener;
+///
+/// let certificates = Certificates::directory("/tmp/k8s-webhook-server/serving-certs");
+/// let listener = TcpListener::bind("0.0.0.0:9443").await?;
+/// let shutdown = std::future::pending();
+/// WebhookServer::new(webhooks, certificates).serve(listener, shutdown).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct WebhookServer {
+    webhooks: Webhooks,
+    certificates: Certificates,
+    /// Set once the server accepts connections.
+    presented: Arc<OnceLock<Arc<Presented>>>,
+}
+
+impl WebhookServer {
+    /// Creates a server.
+    pub fn new(webhooks: Webhooks, certificates: Certificates) -> Self {
+        Self {
+            webhooks,
+            certificates,
+            presented: Arc::default(),
+        }
+    }
+
+    /// Serves until `shutdown` completes and the requests in flight have been answered.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no usable certificate.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), CertificateError> {
+        let presented = Arc::new(self.certificates.obtain().await?);
+        // It is set nowhere else.
+        let _ = self.presented.set(presented.clone());
+        let limits = Limits {
+            max_connections: MAX_CONNECTIONS,
+            handshake_timeout: READ_TIMEOUT,
+            header_timeout: READ_TIMEOUT,
+            grace_period: GRACE_PERIOD,
+            ..Limits::default()
+        };
+        let server = Server::new(listener).tls(presented.tls()).limits(limits);
+        tokio::select! {
+            () = server.serve(self.webhooks, shutdown) => {}
+            () = self.certificates.keep(&presented) => {}
+        }
+        Ok(())
+    }
+
+    /// Adds the server to a manager, which runs it before its caches are filled and whether or not it leads. The manager is
+    /// ready only while the server has a certificate that clients accept.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the manager has stopped.
+    pub fn add_to(self, manager: &Manager, listener: TcpListener) -> Result<(), ManagerError> {
+        let (presented, clock) = (self.presented.clone(), manager.clock());
+        manager.readyz().add(CHECK, move || match presented.get() {
+            Some(presented) => presented.check(clock().as_second()).map_err(BoxError::from),
+            None => Err("webhook server has not been started yet".into()),
+        });
+        manager.add(Group::Webhooks, CHECK, |stop| async move {
+            let shutdown = stop.clone();
+            let shutdown = async move { shutdown.stopping().await };
+            Ok(self.serve(listener, shutdown).await?)
+        })
+    }
+}
