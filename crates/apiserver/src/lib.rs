@@ -76,3 +76,4 @@ pub use object::{Object, Selectable, SelectableField, Summary};
 pub use openapi::{Descriptions, Undescribed};
 pub use respond::{Accepted, status_response};
 pub use server::{ApiServer, ApiServerBuilder, WeakApiServer};
+pub use verbs::check_patched_kind;

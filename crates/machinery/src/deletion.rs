@@ -28,4 +28,13 @@ impl PropagationPolicy {
             _ => None,
         }
     }
+
+    /// Returns the name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Foreground => "Foreground",
+            Self::Background => "Background",
+            Self::Orphan => "Orphan",
+        }
+    }
 }

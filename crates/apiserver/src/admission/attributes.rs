@@ -1,5 +1,6 @@
 //! [`Attributes`]: the facts about a write that admission plugins decide on.
 
+use kubewright_merge::managed::ManagedFields;
 use serde_json::Value;
 
 use super::Reinvocation;
@@ -52,6 +53,8 @@ pub struct Attributes<'a> {
     pub dry_run: bool,
     /// The options that the client sent.
     pub options: Options<'a>,
+    /// The managed fields of a new object, which are not in its value.
+    pub managed: Option<&'a ManagedFields>,
     /// The state of the mutating pass; `None` while the request is validated.
     pub reinvocation: Option<&'a Reinvocation>,
 }
@@ -65,8 +68,15 @@ impl<'a> Attributes<'a> {
             old: None,
             dry_run: options.dry_run,
             options: Options::Write(options),
+            managed: None,
             reinvocation: None,
         }
+    }
+
+    /// Returns the attributes with the managed fields of a new object.
+    #[must_use]
+    pub fn with_managed(self, managed: Option<&'a ManagedFields>) -> Self {
+        Self { managed, ..self }
     }
 
     /// Returns the attributes of an update, a patch or an apply.
@@ -86,6 +96,7 @@ impl<'a> Attributes<'a> {
             old: Some(old),
             dry_run: options.dry_run,
             options: Options::Delete(options),
+            managed: None,
             reinvocation: None,
         }
     }
@@ -98,6 +109,7 @@ impl<'a> Attributes<'a> {
             old: None,
             dry_run: false,
             options: Options::None,
+            managed: None,
             reinvocation: None,
         }
     }

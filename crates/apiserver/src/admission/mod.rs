@@ -77,6 +77,15 @@ pub trait Plugin: Send + Sync {
     }
 }
 
+/// Who may have changed an object in the mutating pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutation {
+    /// Only plugins of the server.
+    Own,
+    /// Code of others that plugins run, such as webhooks: a plugin [requested](Reinvocation::request) a second pass.
+    Foreign,
+}
+
 /// An ordered list of plugins. Clones share it.
 ///
 /// ```
@@ -121,7 +130,8 @@ impl AdmissionChain {
         !self.spares_custom_objects && !self.plugins.is_empty()
     }
 
-    /// Lets every plugin change the object, and once more if one of them [requests](Reinvocation::request) it.
+    /// Lets every plugin change the object, and once more if one of them [requests](Reinvocation::request) it. Returns whether
+    /// one did.
     ///
     /// # Errors
     ///
@@ -131,7 +141,7 @@ impl AdmissionChain {
         cx: &RequestContext,
         attributes: &Attributes<'_>,
         mut object: Option<&mut Value>,
-    ) -> Result<(), Status> {
+    ) -> Result<Mutation, Status> {
         let pass = Reinvocation::default();
         let attributes = Attributes {
             reinvocation: Some(&pass),
@@ -142,14 +152,15 @@ impl AdmissionChain {
                 .mutate(cx, &attributes, object.as_deref_mut())
                 .await?;
         }
-        if pass.begin_second() {
-            for plugin in self.plugins.iter() {
-                plugin
-                    .mutate(cx, &attributes, object.as_deref_mut())
-                    .await?;
-            }
+        if !pass.begin_second() {
+            return Ok(Mutation::Own);
         }
-        Ok(())
+        for plugin in self.plugins.iter() {
+            plugin
+                .mutate(cx, &attributes, object.as_deref_mut())
+                .await?;
+        }
+        Ok(Mutation::Foreign)
     }
 
     /// Runs both passes of a request that has no object: a delete or a connect.

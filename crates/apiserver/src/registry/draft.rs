@@ -25,6 +25,20 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// Moves the managed fields of a new object out of its value, where plugins that show the object to others put them.
+    pub(crate) fn take_mutated_fields(&mut self) {
+        let metadata = self.value.get_mut("metadata");
+        let metadata = metadata.and_then(Value::as_object_mut);
+        let (Some(managed), Some(metadata)) = (&mut self.managed, metadata) else {
+            return;
+        };
+        let fields = metadata.remove("managedFields");
+        if let Some(Ok(fields)) = fields.as_ref().map(ManagedFields::decode) {
+            *managed = fields;
+            managed.sort();
+        }
+    }
+
     /// Returns the whole object, managed fields included.
     pub fn into_value(self) -> Value {
         let mut value = self.value;

@@ -12,6 +12,7 @@ mod resource;
 mod spec;
 mod table;
 mod traits;
+mod versions;
 
 pub use crate::respond::Fields;
 pub use custom::{Custom, UnknownFields};
@@ -36,3 +37,4 @@ pub use traits::{
     Change, Connect, Create, Delete, DeleteCollection, Deleted, Get, List, Update, Updated, Watch,
     WatchEvent, WatchStream,
 };
+pub use versions::{Equivalent, Versions};

@@ -13,6 +13,7 @@ use super::{
     spec::{ResourceSpec, Shape},
     table::Table,
     traits::Connect,
+    versions::Versions,
 };
 use crate::{
     clock::{SharedClock, SystemClock},
@@ -60,6 +61,7 @@ pub struct Resource {
     pub(crate) warn_on_delete: Option<DeleteWarning>,
     pub(crate) field_label: Option<FieldLabelCheck>,
     pub(crate) custom: Option<Arc<dyn Custom>>,
+    pub(crate) versions: Option<Arc<dyn Versions>>,
     /// The latest frames of its watches.
     pub(crate) frames: Arc<FrameCache>,
 }
@@ -200,6 +202,7 @@ impl Resource {
             warn_on_delete: None,
             field_label: None,
             custom: None,
+            versions: None,
             frames: Arc::default(),
         }
     }
@@ -271,6 +274,41 @@ impl Resource {
     pub fn with_custom(mut self, custom: Arc<dyn Custom>) -> Self {
         self.custom = Some(custom);
         self
+    }
+
+    /// Sets the versions in which the same objects are served, if there are several.
+    #[must_use]
+    pub fn with_versions(mut self, versions: Arc<dyn Versions>) -> Self {
+        self.versions = Some(versions);
+        self
+    }
+
+    /// Returns the versions in which the same objects are served, if there are several.
+    pub fn versions(&self) -> Option<&Arc<dyn Versions>> {
+        self.versions.as_ref()
+    }
+
+    /// Returns the schema of a custom resource.
+    pub fn custom(&self) -> Option<&Arc<dyn Custom>> {
+        self.custom.as_ref()
+    }
+
+    /// Returns the kind and the fields of the objects of a subresource, or of the resource itself if the name is empty.
+    pub fn kind_of(&self, subresource: &str) -> (&GroupVersionKind, Shape) {
+        match self.subresource(subresource).map(|s| &s.kind) {
+            Some(SubresourceKind::Other(kind, shape)) => (kind, *shape),
+            _ => (&self.spec.kind, self.spec.shape),
+        }
+    }
+
+    /// Returns the defaults of the objects of a subresource, or of the resource itself if the name is empty.
+    pub fn defaults_of(&self, subresource: &str) -> Option<&Defaulter> {
+        match self.subresource(subresource) {
+            Some(subresource) if matches!(subresource.kind, SubresourceKind::Other(..)) => {
+                subresource.default.as_ref()
+            }
+            _ => self.default.as_ref(),
+        }
     }
 
     /// Returns the description of the resource.

@@ -15,6 +15,8 @@ mod write;
 
 use std::sync::Arc;
 
+pub use patched_kind::check_patched_kind;
+
 use http::{Method, Request, Response};
 use kubewright_machinery::{Status, status};
 

@@ -15,7 +15,7 @@ use kubewright_schema::{
 };
 use serde_json::{Value, json};
 
-use super::{Call, Target, apply, custom, decode, patched_kind, update, write};
+use super::{Call, Target, apply, check_patched_kind, custom, decode, update, write};
 use crate::{
     body::Body,
     field_manager::TypeSchema,
@@ -237,7 +237,7 @@ impl Patched<'_> {
         if let Some(custom) = self.target.custom() {
             return self.decode_custom(cx, custom, patch, patched);
         }
-        patched_kind::check(&patched, kind).map_err(|e| invalid_patch(&patched, &e))?;
+        check_patched_kind(&patched, kind).map_err(|e| invalid_patch(&patched, &e))?;
         let shown = match patch {
             Patch::Strategic(patch, _) => go::display(patch),
             _ => patched.to_string(),

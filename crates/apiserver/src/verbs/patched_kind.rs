@@ -5,7 +5,7 @@ use kubewright_schema::{Node, TYPE_META_CONTEXT, decode_typed, read_type_meta};
 use serde_json::Value;
 
 /// Checks `kind` and `apiVersion` of a patched object, which may be unset. The error is the message of kube-apiserver.
-pub(super) fn check(patched: &Value, expected: &GroupVersionKind) -> Result<(), String> {
+pub fn check_patched_kind(patched: &Value, expected: &GroupVersionKind) -> Result<(), String> {
     let mut types = Vec::new();
     for key in ["kind", "apiVersion"] {
         if let Some(value) = patched.get(key) {
@@ -57,9 +57,12 @@ mod tests {
     #[test]
     fn a_kind_may_go_but_not_change() {
         let expected = GroupVersionKind::new("", "v1", "ConfigMap");
-        assert_eq!(check(&json!({}), &expected), Ok(()));
-        assert_eq!(check(&json!({"kind": "ConfigMap"}), &expected), Ok(()));
-        let said = |object: Value| check(&object, &expected).unwrap_err();
+        assert_eq!(check_patched_kind(&json!({}), &expected), Ok(()));
+        assert_eq!(
+            check_patched_kind(&json!({"kind": "ConfigMap"}), &expected),
+            Ok(())
+        );
+        let said = |object: Value| check_patched_kind(&object, &expected).unwrap_err();
         assert_eq!(
             said(json!({"kind": "Secret", "data": {"k": "v!"}})),
             "illegal base64 data at input byte 1"

@@ -101,8 +101,7 @@ pub(super) async fn mutate(
         Some(old) => Attributes::update(name, old, options),
         None => Attributes::create(name, options),
     };
-    cx.admission.mutate(cx, &attributes, Some(object)).await?;
-    write::prune_mutated(cx, target, object)?;
     write::dedup_owner_references(cx, object);
-    Ok(())
+    let mutation = cx.admission.mutate(cx, &attributes, Some(object)).await?;
+    write::settle_mutated(cx, target, object, mutation)
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Target;
 use crate::{
+    admission::Mutation,
     registry::{Shape, UnknownFields, generic::served_bytes},
     request::RequestContext,
 };
@@ -41,6 +42,10 @@ pub(super) fn clear_system_fields(object: &mut Value) {
 
 /// Removes duplicate owner references, with a warning.
 pub(super) fn dedup_owner_references(cx: &RequestContext, object: &mut Value) {
+    dedup_owners(cx, object, "");
+}
+
+fn dedup_owners(cx: &RequestContext, object: &mut Value, when: &str) {
     let Some(owners) = object
         .get_mut("metadata")
         .and_then(|m| m.get_mut("ownerReferences"))
@@ -63,7 +68,7 @@ pub(super) fn dedup_owner_references(cx: &RequestContext, object: &mut Value) {
     *owners = kept;
     if !twice.is_empty() {
         cx.warnings.add(format!(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
             twice.join(", ")
         ));
     }
@@ -96,16 +101,16 @@ pub(super) fn check_namespace(
     crate::registry::generic::ensure_namespace(object, namespace)
 }
 
-/// Prunes and defaults a custom object again if admission may have changed it.
-pub(super) fn prune_mutated(
+/// Settles an object that admission may have changed: a custom object is pruned and defaulted again.
+pub(super) fn settle_mutated(
     cx: &RequestContext,
     target: &Target,
     object: &mut Value,
+    mutation: Mutation,
 ) -> Result<(), Status> {
-    if let Some(custom) = target
-        .custom()
-        .filter(|_| cx.admission.mutates_custom_objects())
-    {
+    dedup_owners(cx, object, " after mutating admission happens");
+    let may_differ = mutation == Mutation::Foreign || cx.admission.mutates_custom_objects();
+    if let Some(custom) = target.custom().filter(|_| may_differ) {
         custom
             .prune(object, UnknownFields::Ignore)
             .map_err(status::internal)?;

@@ -35,6 +35,8 @@ mod fields;
 mod forbidden;
 mod inert;
 pub(crate) mod limit_ranger;
+#[allow(dead_code, reason = "webhooks and policies are to come")]
+pub(crate) mod matching;
 pub(crate) mod node_restriction;
 pub(crate) mod pod_resize;
 mod pod_resources;
@@ -52,6 +54,12 @@ pub(crate) mod taint_nodes_by_condition;
 #[cfg(test)]
 mod testing;
 mod tolerations;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "webhooks and policies are to come"
+)]
+pub(crate) mod versioned;
 
 use std::sync::Arc;
 

@@ -42,18 +42,24 @@ impl Conversion for Renamed {
 /// The schemas of all versions, by `apiVersion`.
 pub(super) type Schemas = Arc<[(String, Arc<Structural>)]>;
 
+/// Converts objects between the versions of a CRD.
+pub(super) struct Convertible {
+    pub(super) schemas: Schemas,
+    pub(super) conversion: Arc<dyn Conversion>,
+}
+
 /// Converts stored objects to one served version.
 pub(super) struct Versioned {
-    pub(super) schemas: Schemas,
+    pub(super) versions: Arc<Convertible>,
     pub(super) served: String,
     pub(super) stored: String,
-    pub(super) conversion: Arc<dyn Conversion>,
     /// The mark of objects that are stored as this version serves them, or 0.
     pub(super) mark: u64,
 }
 
-impl Versioned {
-    fn schema(&self, api_version: &str) -> Option<&Structural> {
+impl Convertible {
+    /// Returns the schema of a version.
+    pub(super) fn schema(&self, api_version: &str) -> Option<&Structural> {
         let found = self
             .schemas
             .iter()
@@ -62,7 +68,11 @@ impl Versioned {
     }
 
     /// Converts objects to another version; those that are in it already are unchanged.
-    async fn convert(&self, objects: Vec<Value>, to: &str) -> Result<Vec<Value>, Status> {
+    pub(super) async fn convert(
+        &self,
+        objects: Vec<Value>,
+        to: &str,
+    ) -> Result<Vec<Value>, Status> {
         let needs = |object: &Value| object["apiVersion"] != to;
         if !objects.iter().any(needs) {
             return Ok(objects);
@@ -110,7 +120,7 @@ impl Versioned {
 #[async_trait]
 impl Converter for Versioned {
     async fn to_stored(&self, object: Value) -> Result<Value, Status> {
-        let stored = self.convert(vec![object], &self.stored).await?;
+        let stored = self.versions.convert(vec![object], &self.stored).await?;
         stored
             .into_iter()
             .next()
@@ -120,7 +130,7 @@ impl Converter for Versioned {
     async fn to_served(&self, mut objects: Vec<Value>) -> Result<Vec<Value>, Status> {
         for object in &mut objects {
             let own = object["apiVersion"].as_str().unwrap_or_default();
-            if let Some(schema) = self.schema(own) {
+            if let Some(schema) = self.versions.schema(own) {
                 refresh(object, schema)?;
             }
             if object["metadata"]["generation"]
@@ -131,7 +141,7 @@ impl Converter for Versioned {
                 object["metadata"]["generation"] = json!(1);
             }
         }
-        self.convert(objects, &self.served).await
+        self.versions.convert(objects, &self.served).await
     }
 
     fn mark(&self) -> u64 {

@@ -28,6 +28,7 @@ mod resource;
 mod scale;
 mod strategy;
 mod table;
+mod versions;
 mod webhook;
 
 use std::{

@@ -19,12 +19,13 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{
-    convert::{Conversion, Schemas, Versioned},
+    convert::{Conversion, Convertible, Schemas, Versioned},
     crd::{Crd, Version},
     instances::Instances,
     scale::Scale,
     strategy::{Main, Rules, StatusOnly},
     table::Columns,
+    versions::CustomVersions,
 };
 use crate::{
     kinds::{Environment, scale_table},
@@ -80,7 +81,7 @@ struct Parts<'a> {
     crd: &'a Crd,
     schemas: Schemas,
     replicas: ReplicasPaths,
-    conversion: &'a Arc<dyn Conversion>,
+    convertible: Arc<Convertible>,
     watched: &'a watch::Sender<()>,
 }
 
@@ -132,12 +133,16 @@ impl<'a> Parts<'a> {
                 .map(|scale| scale.spec_replicas.as_str());
             replicas.add(&api_version(version), path);
         }
+        let schemas: Schemas = schemas.into();
         Self {
             environment,
             crd,
-            schemas: schemas.into(),
+            convertible: Arc::new(Convertible {
+                schemas: schemas.clone(),
+                conversion: conversion.clone(),
+            }),
+            schemas,
             replicas,
-            conversion,
             watched,
         }
     }
@@ -180,6 +185,10 @@ impl<'a> Parts<'a> {
                 "metadata.namespace" if namespaced => Ok(()),
                 label => Err(format!("field label not supported: {label}")),
             }));
+        let resource = match CustomVersions::of(crd, &self.convertible) {
+            Some(versions) => resource.with_versions(Arc::new(versions)),
+            None => resource,
+        };
         self.add_subresources(resource, version, generic)
     }
 
@@ -187,7 +196,7 @@ impl<'a> Parts<'a> {
         let crd = self.crd;
         let spec = self.spec(version);
         let converter = Versioned {
-            schemas: self.schemas.clone(),
+            versions: self.convertible.clone(),
             served: spec.kind.api_version(),
             mark: if version.name == crd.storage {
                 version.mark
@@ -195,7 +204,6 @@ impl<'a> Parts<'a> {
                 0
             },
             stored: format!("{}/{}", crd.group, crd.storage),
-            conversion: self.conversion.clone(),
         };
         let strategy = Main(Arc::new(self.rules(&spec.kind, version)));
         Generic::new(spec, self.environment.store.clone())

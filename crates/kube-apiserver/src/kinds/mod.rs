@@ -5,6 +5,7 @@ pub(crate) mod namespaces;
 mod services;
 pub(crate) mod strategy;
 mod table;
+mod versions;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ use crate::{
     subresources,
 };
 use strategy::{BuiltIn, Endpoint};
+use versions::BuiltInVersions;
 
 /// The dependencies of the built-in kinds.
 #[derive(Clone)]
@@ -135,6 +137,10 @@ fn resource(
                 .filter_map(|s| subresource(&built_in, s))
                 .fold(resource, Resource::with_subresource)
         }
+    };
+    let resource = match BuiltInVersions::of(group, info.kind) {
+        Some(versions) => resource.with_versions(Arc::new(versions)),
+        None => resource,
     };
     resource
         .with_table(Arc::new(table::Printed::new(

@@ -80,6 +80,7 @@ impl Generic {
             authorize_creation(cx).await?;
         }
         let attributes = Attributes::create(text(object, "name"), options);
+        let attributes = attributes.with_managed(draft.managed.as_ref());
         cx.admission.validate(cx, &attributes, Some(object)).await?;
         if prune {
             strategy.prune(object);

@@ -1,0 +1,84 @@
+//! The versions of a custom kind, served or not.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use kubewright_apiserver::registry::{Equivalent, Versions};
+use kubewright_machinery::{
+    Status,
+    gvk::{GroupVersionKind, GroupVersionResource},
+    json::Read,
+    status,
+};
+use kubewright_schema::structural::apply_defaults;
+use serde_json::Value;
+
+use super::{convert::Convertible, crd::Crd};
+
+/// The versions of a CRD in the order of its spec.
+pub(super) struct CustomVersions {
+    group: String,
+    plural: String,
+    kind: String,
+    versions: Vec<Version>,
+    convertible: Arc<Convertible>,
+}
+
+struct Version {
+    name: String,
+    has_status: bool,
+    has_scale: bool,
+}
+
+impl CustomVersions {
+    /// Returns the versions of a CRD, or `None` if it has one.
+    pub(super) fn of(crd: &Crd, convertible: &Arc<Convertible>) -> Option<Self> {
+        let versions = crd.versions.iter().map(|version| Version {
+            name: version.name.clone(),
+            has_status: version.has_status,
+            has_scale: version.scale.is_some(),
+        });
+        (crd.versions.len() > 1).then(|| Self {
+            group: crd.group.clone(),
+            plural: crd.names.plural.clone(),
+            kind: crd.names.kind.clone(),
+            versions: versions.collect(),
+            convertible: convertible.clone(),
+        })
+    }
+}
+
+#[async_trait]
+impl Versions for CustomVersions {
+    fn equivalents(&self, subresource: &str) -> Vec<Equivalent> {
+        let has = |version: &&Version| match subresource {
+            "" => true,
+            "status" => version.has_status,
+            "scale" => version.has_scale,
+            _ => false,
+        };
+        let versions = self.versions.iter().filter(has);
+        versions
+            .map(|version| Equivalent {
+                resource: GroupVersionResource::new(&self.group, &version.name, &self.plural),
+                kind: match subresource {
+                    "scale" => GroupVersionKind::new("autoscaling", "v1", "Scale"),
+                    _ => GroupVersionKind::new(&self.group, &version.name, &self.kind),
+                },
+            })
+            .collect()
+    }
+
+    async fn convert(&self, object: Value, api_version: &str) -> Result<Value, Status> {
+        let converted = self.convertible.convert(vec![object], api_version).await?;
+        let lost = || status::internal("the object was lost in conversion");
+        converted.into_iter().next().ok_or_else(lost)
+    }
+
+    fn default(&self, object: &mut Value) -> Result<(), Status> {
+        match self.convertible.schema(object["apiVersion"].text()) {
+            Some(schema) if object["kind"] == self.kind => Ok(apply_defaults(object, schema)?),
+            _ => Ok(()),
+        }
+    }
+}
