@@ -6,7 +6,7 @@ use kubewright_apiserver::{SharedClock, SystemClock, auth::Authenticator};
 use kubewright_builtin_controllers::{Controllers, Name};
 use kubewright_kube_apiserver::{
     AnonymousAccess, AuthorizationMode, FIRST_REVISION, FrontProxy, KubeApiServer,
-    KubeApiServerBuilder, PluginName, ServiceAccountKeys,
+    KubeApiServerBuilder, PluginName, ServiceAccountKeys, Services,
 };
 use kubewright_store::MemoryStore;
 
@@ -184,6 +184,12 @@ impl ClusterBuilder {
     /// Sets the keys of service-account tokens (default: new ones, so tokens end with the cluster).
     pub fn service_account_keys(mut self, keys: ServiceAccountKeys) -> Self {
         self.server = self.server.service_account_keys(keys);
+        self
+    }
+
+    /// Sets services that webhooks are called at without a network: code in this process, or addresses of this machine.
+    pub fn services(mut self, services: Services) -> Self {
+        self.server = self.server.services(services);
         self
     }
 

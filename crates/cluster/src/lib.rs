@@ -53,7 +53,7 @@ pub use error::Error;
 pub use identity::{Tokens, TokensError};
 pub use kubeconfig::{Credential, Kubeconfig, KubeconfigUser};
 pub use kubewright_builtin_controllers::Controllers;
-pub use kubewright_kube_apiserver::AuthorizationMode;
+pub use kubewright_kube_apiserver::{AuthorizationMode, ServiceHandler, Services};
 pub use kubewright_rbac::{Advice, Permission};
 pub use secret_file::write_secret_file;
 pub use serving::ServingCertificate;

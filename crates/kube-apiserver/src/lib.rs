@@ -58,6 +58,7 @@ pub use authentication::{AnonymousAccess, FrontProxy};
 pub use authorization::{AuthorizationMode, UnknownMode};
 pub use crds::Conversions;
 pub use node_authorizer::NodeAuthorizer;
+pub use outgoing::{ServiceHandler, Services};
 pub use rbac::Rbac;
 pub use server::{FIRST_REVISION, KubeApiServer, KubeApiServerBuilder};
 pub use service_accounts::{KeyError as ServiceAccountKeyError, ServiceAccountKeys};

@@ -16,12 +16,13 @@ use serde_json::json;
 
 use crate::{
     AuthorizationMode, ServiceAccountKeys,
-    admission::{self, PluginName, Selection},
+    admission::{self, PluginName, Selection, stored::Stored},
     authentication, bootstrap,
     crds::{Conversions, Crds},
     flow_control::{self, Flows},
     kinds::{self, Environment, namespaces},
     openapi::BuiltInDescriptions,
+    outgoing::{Outgoing, Services},
     rbac::{self, Policy},
     service_accounts,
     service_range::ServiceRange,
@@ -94,6 +95,7 @@ pub struct KubeApiServerBuilder {
     address: String,
     service_range: ServiceRange,
     conversions: Conversions,
+    services: Services,
     audit: Option<(audit::Policy, Arc<dyn audit::Sink>)>,
 }
 
@@ -113,6 +115,7 @@ impl KubeApiServer {
             address: String::new(),
             service_range: ServiceRange::default(),
             conversions: Conversions::default(),
+            services: Services::default(),
             audit: None,
         }
     }
@@ -301,6 +304,14 @@ impl KubeApiServerBuilder {
         self
     }
 
+    /// Sets services that webhooks are called at without a network: code in this process, or addresses of this machine. They go
+    /// before the services that the cluster has. The table can be changed while the server runs.
+    #[must_use]
+    pub fn services(mut self, services: Services) -> Self {
+        self.services = services;
+        self
+    }
+
     /// Records audit events from the first request on: the policy selects them, and the sink takes them. The requests by which
     /// the server creates its own objects at the start are not recorded.
     ///
@@ -358,6 +369,7 @@ impl KubeApiServerBuilder {
             compiler: BlockingPool::new(COMPILER_THREADS),
             service_range: self.service_range,
             conversions: self.conversions,
+            outgoing: Outgoing::new(self.services, Stored(store.clone())),
         };
         let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored::new(store.clone())));
         let mut chain = Vec::<Arc<dyn Plugin>>::new();

@@ -9,7 +9,7 @@ use kubewright_apiserver::{audit::Ring, auth::LocalUsers};
 use kubewright_cluster::{Cluster, Endpoint, Error, Storage};
 use kubewright_kube_apiserver::{
     AnonymousAccess, AuthorizationMode, Conversions, FIRST_REVISION, KubeApiServer,
-    ServiceAccountKeys,
+    ServiceAccountKeys, Services,
 };
 use kubewright_store::{MemoryStore, Revision, Store};
 use serde_json::Value;
@@ -51,6 +51,7 @@ pub struct TestCluster {
     faults: Faults,
     clock: TestClock,
     conversions: Conversions,
+    services: Services,
     pub(crate) gate: Gate,
     pub(crate) watched: Watched,
     pub(crate) audit: OnceLock<Ring>,
@@ -94,6 +95,7 @@ impl TestClusterBuilder {
         let new = Snapshot {
             store: MemoryStore::starting_at(FIRST_REVISION),
             conversions: Conversions::default(),
+            services: Services::default(),
             keys: ServiceAccountKeys::generate(),
             rbac: false,
             records: Vec::new(),
@@ -126,6 +128,7 @@ impl Changes {
 pub(crate) struct Snapshot {
     store: MemoryStore,
     conversions: Conversions,
+    services: Services,
     keys: ServiceAccountKeys,
     /// Whether users need permissions.
     rbac: bool,
@@ -162,6 +165,7 @@ impl TestCluster {
         let Snapshot {
             store,
             conversions,
+            services,
             keys,
             rbac,
             records,
@@ -177,6 +181,7 @@ impl TestCluster {
             .api_server(|server| {
                 server
                     .conversions(conversions.clone())
+                    .services(services.clone())
                     .authenticator(Arc::new(LocalUsers))
                     .anonymous(AnonymousAccess::Enabled)
                     .authorization([authorizer])
@@ -190,6 +195,7 @@ impl TestCluster {
             faults: Faults::default(),
             clock,
             conversions,
+            services,
             gate,
             watched,
             audit: OnceLock::new(),
@@ -227,6 +233,7 @@ impl TestCluster {
         Snapshot {
             store: self.store.fork(),
             conversions: self.conversions.clone(),
+            services: self.services.clone(),
             keys: self.api_server().service_account_keys().clone(),
             rbac: self.gate.is_closed(),
             records: self.watched.records(),
@@ -243,6 +250,12 @@ impl TestCluster {
         convert: impl Fn(&Value, &str) -> Result<Value, String> + Send + Sync + 'static,
     ) {
         self.conversions.set(definition, convert);
+    }
+
+    /// Returns the services that webhooks of the cluster are called at without a network: code of the test, or addresses of this
+    /// machine. Forks share them.
+    pub fn services(&self) -> &Services {
+        &self.services
     }
 
     /// Compacts the history: watches and lists from earlier revisions fail with 410 from now on.

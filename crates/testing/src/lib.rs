@@ -76,7 +76,9 @@ pub use cluster::{TestCluster, TestClusterBuilder};
 pub use faults::{Fault, Faults, FaultyServer, Match};
 pub use kubewright_apiserver::{audit, request::Verb};
 pub use kubewright_builtin_controllers::Controllers;
-pub use kubewright_cluster::{Advice, ClusterUser, Endpoint, Error, KubeconfigUser, Permission};
+pub use kubewright_cluster::{
+    Advice, ClusterUser, Endpoint, Error, KubeconfigUser, Permission, ServiceHandler, Services,
+};
 pub use kubewright_controller::Unsettled;
 pub use kubewright_machinery::Status;
 pub use managers::{RunningManager, SETTLE_TIMEOUT};

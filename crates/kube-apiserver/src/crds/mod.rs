@@ -47,7 +47,10 @@ use kubewright_store::{Range, Store};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
-use crate::kinds::{Environment, collection, selectable_of};
+use crate::{
+    kinds::{Environment, collection, selectable_of},
+    outgoing::Outgoing,
+};
 pub use in_process::Conversions;
 
 use conditions::Taken;
@@ -272,8 +275,9 @@ impl Crds {
     /// Compiles a CRD, and returns it with its conversion.
     async fn known(&self, crd: Value) -> Result<Option<(Crd, Arc<dyn Conversion>)>, Status> {
         let conversions = self.environment.conversions.clone();
+        let outgoing = self.environment.outgoing.clone();
         let compile = move || {
-            let (decoded, own_conversion) = read(&crd)?;
+            let (decoded, own_conversion) = read(&outgoing, &crd)?;
             let name = crd["metadata"]["name"].as_str().unwrap_or_default();
             let conversion = conversions.or(name, own_conversion);
             for version in &decoded.versions {
@@ -361,7 +365,7 @@ impl Crds {
 }
 
 /// Decodes a CRD, and returns its conversion.
-fn read(crd: &Value) -> Option<(Crd, Arc<dyn Conversion>)> {
+fn read(outgoing: &Outgoing, crd: &Value) -> Option<(Crd, Arc<dyn Conversion>)> {
     let decoded = match Crd::read(crd) {
         Ok(decoded) => decoded,
         Err(e) => {
@@ -372,7 +376,10 @@ fn read(crd: &Value) -> Option<(Crd, Arc<dyn Conversion>)> {
         }
     };
     let conversion: Arc<dyn Conversion> = match decoded.conversion["strategy"].as_str() {
-        Some("Webhook") => Arc::new(webhook::Webhook::new(&decoded.conversion["webhook"])),
+        Some("Webhook") => Arc::new(webhook::Webhook::new(
+            &decoded.conversion["webhook"],
+            outgoing,
+        )),
         _ => Arc::new(Renamed),
     };
     Some((decoded, conversion))

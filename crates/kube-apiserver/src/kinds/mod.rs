@@ -26,6 +26,7 @@ use crate::{
     crds::Conversions,
     flow_control::{self, Flows},
     follow::Noted,
+    outgoing::Outgoing,
     rbac::{Escalation, Policy},
     reviews,
     service_accounts::ServiceAccounts,
@@ -56,6 +57,8 @@ pub(crate) struct Environment {
     pub(crate) service_range: ServiceRange,
     /// In-process conversions of custom resources.
     pub(crate) conversions: Conversions,
+    /// Calls webhooks.
+    pub(crate) outgoing: Outgoing,
 }
 
 /// A built-in kind while its resource is built.

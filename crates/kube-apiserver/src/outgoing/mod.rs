@@ -1,10 +1,26 @@
 //! Calls to addresses that users of the API choose, such as webhooks.
 //!
-//! [`Client`] is the only way out of this crate, so its policy holds for every call: HTTPS to the given address and nowhere
+//! [`Outgoing`] is the only way out of this crate, so its policy holds for every call: HTTPS to the given address and nowhere
 //! else, within a time limit, with an answer of bounded size. A redirect is an answer like any other and is not followed,
 //! because it would let the endpoint choose an address inside the network of the server. Text of an answer that becomes part
 //! of a message goes through [`excerpt`].
+//!
+//! | file | contents |
+//! |---|---|
+//! | `endpoint` | [`Endpoint`]: a `clientConfig` |
+//! | `services` | [`Services`]: services in this process or at known addresses |
+//! | `resolve` | services of the cluster, by their endpoints |
+//! | `pool` | clients by configuration, and their idle connections |
+//! | `connection` | HTTP/1.1 over TLS |
+//! | `trust` | the certificates that are trusted |
+//! | `answer` | decoding of answers, with the errors of client-go |
 
+mod answer;
+mod connection;
+mod endpoint;
+mod pool;
+mod resolve;
+mod services;
 mod trust;
 
 use std::{sync::Arc, time::Duration};
@@ -12,14 +28,19 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use http::{Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper_util::rt::TokioIo;
+use hyper::body::Incoming;
 use kubewright_machinery::go;
-use rustls::pki_types::ServerName;
-use tokio::{net::TcpStream, time::timeout};
-use tokio_rustls::TlsConnector;
+use tokio::time::timeout;
 
-/// The time limit of a call, from the connection to the last byte of the answer.
-const TIMEOUT: Duration = Duration::from_secs(30);
+use crate::admission::stored::Stored;
+use connection::{Connection, SendError};
+use pool::{Pool, PooledClient};
+use services::ServiceTarget;
+
+pub(crate) use answer::decode;
+pub(crate) use endpoint::Endpoint;
+pub use services::{ServiceHandler, Services};
+
 /// The size that any answer may have, in bytes.
 const MAX_ANSWER: usize = 4 << 20;
 /// An answer may also be this many times as large as the request, since a converted list grows with the list.
@@ -27,10 +48,14 @@ const MAX_GROWTH: usize = 4;
 /// The maximum length of an answer's text in a message, in characters.
 const MAX_EXCERPT: usize = 256;
 
-/// Calls one endpoint.
-pub(crate) struct Client {
-    /// The certificates that may have signed that of the endpoint, in PEM.
-    ca_bundle: Vec<u8>,
+/// Calls endpoints. Clones share their connections.
+#[derive(Clone)]
+pub(crate) struct Outgoing(Arc<Inner>);
+
+struct Inner {
+    services: Services,
+    stored: Stored,
+    pool: Pool,
 }
 
 /// The answer of an endpoint.
@@ -40,71 +65,158 @@ pub(crate) struct Answer {
     pub(crate) body: Bytes,
 }
 
-impl Client {
-    /// Returns a client that trusts the certificates of a bundle, and what they have signed.
-    pub(crate) fn new(ca_bundle: Vec<u8>) -> Self {
-        Self { ca_bundle }
+impl Outgoing {
+    /// Returns a caller that knows these services, and those of the cluster.
+    pub(crate) fn new(services: Services, stored: Stored) -> Self {
+        Self(Arc::new(Inner {
+            services,
+            stored,
+            pool: Pool::default(),
+        }))
     }
 
-    /// Posts a JSON document.
+    /// Posts a JSON document. The time limit, from the connection to the last byte of the answer, is part of the URL.
     ///
     /// # Errors
     ///
     /// Returns a message in the words of Go's client if there is no answer.
-    pub(crate) async fn post(&self, url: &str, document: Bytes) -> Result<Answer, String> {
-        let answer = match timeout(TIMEOUT, self.exchange(url, document)).await {
+    pub(crate) async fn post(
+        &self,
+        endpoint: &Endpoint,
+        document: Bytes,
+        within: Duration,
+    ) -> Result<Answer, String> {
+        let seconds = within.as_secs() + u64::from(within.subsec_nanos() > 0);
+        let url = format!("{}?timeout={seconds}s", endpoint.url);
+        let answer = match timeout(within, self.exchange(endpoint, &url, document)).await {
             Ok(answer) => answer,
             Err(_) => Err("context deadline exceeded".to_owned()),
         };
         answer.map_err(|e| format!("Post \"{url}\": {e}"))
     }
 
-    async fn exchange(&self, url: &str, document: Bytes) -> Result<Answer, String> {
+    async fn exchange(
+        &self,
+        endpoint: &Endpoint,
+        url: &str,
+        document: Bytes,
+    ) -> Result<Answer, String> {
         let uri: Uri = url.parse().map_err(|e| format!("invalid URL: {e}"))?;
         let scheme = uri.scheme_str().unwrap_or_default();
         if scheme != "https" {
             return Err(format!("unsupported protocol scheme {}", go::quote(scheme)));
         }
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-        let port = uri.port_u16().unwrap_or(443);
-        let socket = TcpStream::connect((host, port))
-            .await
-            .map_err(|e| dial_failure(host, port, &e))?;
-        let name = ServerName::try_from(host.to_owned()).map_err(|e| e.to_string())?;
-        let config = trust::client_config(&self.ca_bundle).map_err(|e| e.to_string())?;
-        let stream = TlsConnector::from(Arc::new(config))
-            .connect(name, socket)
-            .await
-            .map_err(|e| trust::describe(&e))?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|e| e.to_string())?;
-        // Ends with the sender, or with the timeout that drops both.
-        let _driver = AbortOnDrop(tokio::spawn(connection).abort_handle());
         let limit = document.len().saturating_mul(MAX_GROWTH).max(MAX_ANSWER);
-        let path = uri.path_and_query().map_or("/", |p| p.as_str());
-        let request = Request::post(path)
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::HOST, uri.authority().map_or("", |a| a.as_str()))
-            .header(header::ACCEPT, "application/json")
-            .header(header::USER_AGENT, "kube-apiserver-admission")
-            .body(Full::new(document))
-            .map_err(|e| e.to_string())?;
-        let response = sender.send_request(request).await;
-        let (parts, body) = response.map_err(|e| e.to_string())?.into_parts();
-        let body = Limited::new(body, limit).collect().await;
-        let body = body.map_err(|e| match e.is::<LengthLimitError>() {
-            true => format!("the response is larger than {limit} bytes"),
-            false => e.to_string(),
-        })?;
+        let known = endpoint.service.as_ref();
+        let known = known.and_then(|service| self.0.services.get(service));
+        if let Some(ServiceTarget::Handler(handler)) = known {
+            let request = request(uri, &endpoint.url, document)?;
+            let (parts, body) = handler.call(request).await?.into_parts();
+            if body.len() > limit {
+                return Err(too_large(limit));
+            }
+            return Ok(Answer::new(&parts, body));
+        }
+        let client = self.0.pool.client(endpoint);
+        let target = uri.path_and_query().map_or("/", |p| p.as_str());
+        let target = target.parse().map_err(|e| format!("invalid URL: {e}"))?;
+        let request = request(target, &endpoint.url, document)?.map(Full::new);
+        let (mut connection, response) = match client.reuse() {
+            None => self.send_anew(endpoint, &uri, &client, request).await?,
+            Some(mut connection) => match connection.send(request).await {
+                Ok(response) => (connection, response),
+                Err(SendError::Failed(e)) => {
+                    client.forget();
+                    return Err(e);
+                }
+                // The endpoint had closed the connection before anything was sent.
+                Err(SendError::Unsent(request)) => {
+                    client.forget();
+                    self.send_anew(endpoint, &uri, &client, request).await?
+                }
+            },
+        };
+        let (parts, body) = response.into_parts();
+        let body = read(body, limit).await.inspect_err(|_| client.forget())?;
+        if connection.is_reusable().await {
+            client.keep(connection);
+        }
+        Ok(Answer::new(&parts, body))
+    }
+
+    /// Sends a request on a new connection.
+    async fn send_anew(
+        &self,
+        endpoint: &Endpoint,
+        uri: &Uri,
+        client: &PooledClient,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(Connection, http::Response<Incoming>), String> {
+        let mut connection = self.connect(endpoint, uri, client).await?;
+        match connection.send(request).await {
+            Ok(response) => Ok((connection, response)),
+            Err(SendError::Failed(e)) => Err(e),
+            Err(SendError::Unsent(_)) => Err("EOF".to_owned()),
+        }
+    }
+
+    async fn connect(
+        &self,
+        endpoint: &Endpoint,
+        uri: &Uri,
+        client: &PooledClient,
+    ) -> Result<Connection, String> {
+        let tls = client.tls.clone()?;
+        let Some(service) = &endpoint.service else {
+            let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+            let port = uri.port_u16().unwrap_or(443);
+            return Connection::open((host, port), host, tls).await;
+        };
+        let (host, port) = match self.0.services.get(service) {
+            Some(ServiceTarget::Address(address)) => (address.ip().to_string(), address.port()),
+            _ => resolve::endpoint(&self.0.stored, service).await?,
+        };
+        Connection::open((&host, port), &service.host(), tls).await
+    }
+}
+
+impl Answer {
+    fn new(parts: &http::response::Parts, body: Bytes) -> Self {
         let content_type = parts.headers.get(header::CONTENT_TYPE);
-        Ok(Answer {
+        Self {
             status: parts.status,
             content_type: content_type
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
-            body: body.to_bytes(),
-        })
+            body,
+        }
     }
+}
+
+fn request(uri: Uri, url: &str, document: Bytes) -> Result<Request<Bytes>, String> {
+    let host = url.strip_prefix("https://").unwrap_or_default();
+    let host = host.split('/').next().unwrap_or_default();
+    Request::post(uri)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::HOST, host)
+        .header(header::ACCEPT, "application/json, */*")
+        .header(header::USER_AGENT, "kube-apiserver-admission")
+        .body(document)
+        .map_err(|e| e.to_string())
+}
+
+async fn read(body: Incoming, limit: usize) -> Result<Bytes, String> {
+    match Limited::new(body, limit).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(e) if e.is::<LengthLimitError>() => Err(too_large(limit)),
+        Err(e) => match e.downcast_ref::<hyper::Error>() {
+            Some(e) => Err(connection::describe(e)),
+            None => Err(e.to_string()),
+        },
+    }
+}
+
+fn too_large(limit: usize) -> String {
+    format!("the response is larger than {limit} bytes")
 }
 
 /// Returns the beginning of a text that an endpoint has chosen, with everything escaped that is not printable.
@@ -133,27 +245,6 @@ fn shortened(text: &str) -> String {
     out
 }
 
-fn dial_failure(host: &str, port: u16, e: &std::io::Error) -> String {
-    let host = match host.contains(':') {
-        true => format!("[{host}]"),
-        false => host.to_owned(),
-    };
-    match e.kind() {
-        std::io::ErrorKind::ConnectionRefused => {
-            format!("dial tcp {host}:{port}: connect: connection refused")
-        }
-        _ => format!("dial tcp {host}:{port}: {e}"),
-    }
-}
-
-struct AbortOnDrop(tokio::task::AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,9 +260,12 @@ mod tests {
 
     #[tokio::test]
     async fn only_https_is_spoken() {
-        let client = Client::new(Vec::new());
+        let store = Stored(Arc::new(kubewright_store::MemoryStore::new()));
+        let outgoing = Outgoing::new(Services::default(), store);
         for url in ["http://127.0.0.1:1/", "file://a/etc/passwd", "gopher://a/"] {
-            let refused = client.post(url, Bytes::new()).await.err().unwrap();
+            let endpoint = Endpoint::read(&serde_json::json!({"url": url}));
+            let call = outgoing.post(&endpoint, Bytes::new(), Duration::from_secs(1));
+            let refused = call.await.err().unwrap();
             assert!(refused.contains("unsupported protocol scheme"), "{refused}");
         }
     }

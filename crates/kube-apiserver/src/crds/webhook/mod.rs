@@ -1,54 +1,40 @@
 //! Conversion by a webhook, which gets all objects in one request and whose reply is checked.
 //!
-//! Service references cannot be resolved: CRDs that use one are accepted, and reading another version fails with a message
-//! that explains this.
+//! The endpoint is a URL or a service, which is resolved when it is called.
 
-mod call;
 mod reply;
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use kubewright_apiserver::random_uid;
 use kubewright_machinery::{Status, gvk::GroupVersion, status};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde_json::{Value, json};
 
 use super::convert::Conversion;
-use crate::outgoing::Client;
+use crate::outgoing::{self, Endpoint, Outgoing};
+
+/// The time limit of a call.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The webhook of a CRD.
 pub(crate) struct Webhook {
-    target: Target,
-    client: Client,
+    endpoint: Endpoint,
+    outgoing: Outgoing,
     review_versions: Vec<String>,
-}
-
-enum Target {
-    Url(String),
-    Service(String),
 }
 
 impl Webhook {
     /// Reads `spec.conversion.webhook`.
-    ///
-    /// # Errors
-    ///
-    /// Returns the message for the client if the endpoint cannot be called.
-    pub(crate) fn new(webhook: &Value) -> Self {
-        let client = &webhook["clientConfig"];
-        let target = match client["url"].as_str() {
-            Some(url) => Target::Url(url.to_owned()),
-            None => {
-                let text = |key: &str| client["service"][key].as_str().unwrap_or_default();
-                Target::Service(format!("{}/{}", text("namespace"), text("name")))
-            }
-        };
-        let versions = webhook["conversionReviewVersions"]
-            .as_array()
-            .into_iter()
-            .flatten();
+    pub(crate) fn new(webhook: &Value, outgoing: &Outgoing) -> Self {
+        let versions = webhook["conversionReviewVersions"].as_array();
+        let versions = versions.into_iter().flatten();
         Self {
-            target,
-            client: Client::new(decode_bundle(client).unwrap_or_default()),
+            endpoint: Endpoint::read(&webhook["clientConfig"]),
+            outgoing: outgoing.clone(),
             review_versions: versions
                 .filter_map(Value::as_str)
                 .map(str::to_owned)
@@ -66,28 +52,18 @@ impl Webhook {
             .iter()
             .find(|v| matches!(v.as_str(), "v1" | "v1beta1"));
         let version = version.ok_or("no supported conversion review versions")?;
-        let uid = request_uid();
+        let uid = random_uid();
         let review_version = format!("apiextensions.k8s.io/{version}");
         let request = json!({
             "kind": "ConversionReview",
             "apiVersion": review_version,
             "request": {"uid": uid, "desiredAPIVersion": api_version, "objects": objects},
         });
-        let url = match &self.target {
-            Target::Url(url) => url,
-            Target::Service(service) => {
-                return Err(failed(
-                    objects,
-                    &format!(
-                        "the service {service} cannot be resolved by this server; give clientConfig.url"
-                    ),
-                ));
-            }
-        };
         let failed = |e: String| failed(objects, &e);
-        let answer = call::post(&self.client, url, &request)
-            .await
-            .map_err(failed)?;
+        let document = Bytes::from(request.to_string());
+        let answer = self.outgoing.post(&self.endpoint, document, TIMEOUT).await;
+        let answer = answer.and_then(|answer| outgoing::decode(&answer));
+        let answer = answer.map_err(failed)?;
         let converted = reply::converted_objects(answer, version, &uid).map_err(failed)?;
         checked(objects, converted, api_version)
     }
@@ -132,19 +108,6 @@ pub(super) fn ca_bundle_is_sound(conversion: &Value) -> bool {
 
 fn decode_bundle(client: &Value) -> Option<Vec<u8>> {
     STANDARD.decode(client["caBundle"].as_str()?).ok()
-}
-
-/// Returns an id that ties a reply to its request.
-fn request_uid() -> String {
-    let hex = format!("{:032x}", rand::random::<u128>());
-    let parts = [
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..16],
-        &hex[16..20],
-        &hex[20..],
-    ];
-    parts.join("-")
 }
 
 /// Returns the kind of the objects, for error messages.

@@ -1,26 +1,20 @@
-//! One call of a webhook: sends a document and decodes the response.
+//! Decoding of answers, with the errors of client-go.
 
-use bytes::Bytes;
 use http::StatusCode;
 use kubewright_schema::{Node, decode_untyped, parse_json, yaml::parse_yaml};
 use serde_json::Value;
 
-use crate::outgoing::{Client, excerpt, quoted_excerpt};
+use super::{Answer, excerpt, quoted_excerpt};
 
-/// Posts a document and reads the response, with the error messages of client-go.
-pub(super) async fn post(client: &Client, url: &str, document: &Value) -> Result<Value, String> {
-    let document = Bytes::from(document.to_string());
-    let answer = client.post(&with_timeout(url), document).await?;
+/// Decodes the document that an endpoint answered with.
+///
+/// # Errors
+///
+/// Returns the message of client-go for an answer that is a failure, or no document.
+pub(crate) fn decode(answer: &Answer) -> Result<Value, String> {
     read(answer.status, &answer.body, answer.content_type.as_deref())
 }
 
-/// Tells the endpoint its deadline.
-fn with_timeout(url: &str) -> String {
-    let separator = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{separator}timeout=30s")
-}
-
-/// Decodes the response.
 fn read(status: StatusCode, body: &[u8], content_type: Option<&str>) -> Result<Value, String> {
     if !status.is_success() {
         // Only text is repeated in messages.
