@@ -35,6 +35,7 @@ mod error;
 #[cfg(feature = "runtime")]
 mod log;
 mod model;
+mod names;
 #[cfg(feature = "runtime")]
 mod operator;
 #[cfg(feature = "runtime")]

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::rbac;
+use crate::{names::WebhookNames, rbac};
 
 /// The version of the model that this crate reads and writes.
 pub const MODEL_VERSION: u32 = 2;
@@ -209,6 +209,81 @@ impl Model {
     /// ```
     pub fn derived_rules(&self) -> Vec<PolicyRule> {
         rbac::rules(&self.controllers)
+    }
+
+    /// Returns the permissions that the operator needs to keep the certificates of its webhooks: in its own namespace, and for
+    /// the objects that `kubewright generate` names after it. They are not among its rules, since certificates may also come
+    /// from files. There are none without webhooks.
+    ///
+    /// ```
+    /// use kubewright_operator::Model;
+    ///
+    /// let mut model = Model::new("crew");
+    /// assert!(model.webhook_rules().is_empty());
+    /// model.conversions.push("captains.crew.example.com".into());
+    /// let rules = model.webhook_rules();
+    /// assert_eq!(rules[0].namespace.as_deref(), Some("crew-system"));
+    /// assert!(rules.iter().any(|rule| rule.resource_names == ["captains.crew.example.com"]));
+    /// ```
+    pub fn webhook_rules(&self) -> Vec<PolicyRule> {
+        rbac::webhook_rules(self)
+    }
+
+    /// Returns the `MutatingWebhookConfiguration` and the `ValidatingWebhookConfiguration` of the operator, as far as it has
+    /// webhooks for them, with a Service that the cluster calls them at. There is no `caBundle`.
+    ///
+    /// ```
+    /// use kubewright_operator::{Model, WebhookModel, WebhookType};
+    /// use serde_json::json;
+    ///
+    /// let mut model = Model::new("crew");
+    /// model.webhooks.push(WebhookModel {
+    ///     type_: WebhookType::Validating,
+    ///     path: "/validate--v1-pod".into(),
+    ///     webhook: json!({"name": "vpod-v1.kb.io", "admissionReviewVersions": ["v1"], "sideEffects": "None"}),
+    /// });
+    /// let configurations = model.webhook_configurations("crew-system", "crew-webhook-service");
+    /// assert_eq!(configurations.len(), 1);
+    /// assert_eq!(configurations[0]["metadata"]["name"], "crew-validating-webhook-configuration");
+    /// assert_eq!(configurations[0]["webhooks"][0]["clientConfig"]["service"]["path"], "/validate--v1-pod");
+    /// ```
+    pub fn webhook_configurations(&self, namespace: &str, service: &str) -> Vec<Value> {
+        let names = WebhookNames::of(service);
+        let of_type = |(type_, kind, name): (WebhookType, &str, &str)| {
+            let webhooks = self.webhooks.iter().filter(|it| it.type_ == type_);
+            let webhooks: Vec<Value> = webhooks
+                .map(|model| {
+                    let mut webhook = model.webhook.clone();
+                    webhook["clientConfig"] = json!({"service": {
+                        "namespace": namespace, "name": service, "path": model.path,
+                    }});
+                    webhook
+                })
+                .collect();
+            (!webhooks.is_empty()).then(|| {
+                json!({
+                    "apiVersion": "admissionregistration.k8s.io/v1",
+                    "kind": kind,
+                    "metadata": {"name": name},
+                    "webhooks": webhooks,
+                })
+            })
+        };
+        [
+            (
+                WebhookType::Mutating,
+                "MutatingWebhookConfiguration",
+                &*names.mutating,
+            ),
+            (
+                WebhookType::Validating,
+                "ValidatingWebhookConfiguration",
+                &*names.validating,
+            ),
+        ]
+        .into_iter()
+        .filter_map(of_type)
+        .collect()
     }
 
     /// Returns the model of an operator without APIs and controllers.

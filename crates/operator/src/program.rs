@@ -1,8 +1,8 @@
 //! The program around an operator: flags, logs, health, metrics, leader election, signals.
 //!
 //! Without a command it runs until it receives SIGINT or SIGTERM. The hidden flag `--until-stdin-closes` also stops it when
-//! its standard input is closed, so that it never outlives the process that started it. With `--webhook-cert-path` it serves
-//! its webhooks. `describe` prints the [`Model`](crate::Model) as JSON and needs no cluster; `install` installs the
+//! its standard input is closed, so that it never outlives the process that started it. It serves
+//! its webhooks, with a certificate from `--webhook-cert-path` or one that it issues. `describe` prints the [`Model`](crate::Model) as JSON and needs no cluster; `install` installs the
 //! CustomResourceDefinitions.
 
 use std::{
@@ -20,11 +20,15 @@ use kubewright_controller::{
     flags::{ManagerFlags, bind_address},
     leader_election::ElectionConfig,
 };
-use kubewright_webhook::{Certificates, WebhookServer, Webhooks};
+use kubewright_webhook::{Certificates, ManagedCertificates, WebhookServer, WebhookType, Webhooks};
 use tokio::net::TcpListener;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::{Operator, log::log_lines};
+use crate::{
+    Operator,
+    log::log_lines,
+    names::{Names, WebhookNames},
+};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -42,8 +46,11 @@ const PERMISSIONS: &str = "KUBEWRIGHT_PERMISSIONS";
 /// The flag for the address of the webhooks.
 const WEBHOOK_BIND_ADDRESS: &str = "webhook-bind-address";
 
-/// The flag for the directory of its certificate.
+/// The flag for the directory of their certificate.
 const WEBHOOK_CERT_PATH: &str = "webhook-cert-path";
+
+/// The flag for the Service that certificates are issued for.
+const WEBHOOK_SERVICE: &str = "webhook-service";
 
 /// Runs an operator as a program: parses the command line and runs until a signal stops it.
 ///
@@ -149,7 +156,13 @@ fn command(name: &'static str) -> Command {
                 .long(WEBHOOK_CERT_PATH)
                 .value_name("DIRECTORY")
                 .value_parser(value_parser!(PathBuf))
-                .help("The directory with tls.crt and tls.key of the webhooks. Without it they are not served"),
+                .help("The directory with tls.crt and tls.key of the webhooks. Without it a pod issues certificates and keeps them in a Secret"),
+        )
+        .arg(
+            Arg::new(WEBHOOK_SERVICE)
+                .long(WEBHOOK_SERVICE)
+                .value_name("NAME")
+                .help("The Service of the webhooks, which certificates are issued for. Defaults to the operator's name and \"-webhook-service\""),
         )
         .subcommand(
             Command::new("install").about("Installs the CustomResourceDefinitions into the cluster"),
@@ -164,7 +177,8 @@ fn command(name: &'static str) -> Command {
 /// The flags of the webhooks.
 struct WebhookFlags {
     address: String,
-    certificates: Option<PathBuf>,
+    directory: Option<PathBuf>,
+    service: Option<String>,
 }
 
 impl WebhookFlags {
@@ -172,22 +186,61 @@ impl WebhookFlags {
         let address = matches.get_one::<String>(WEBHOOK_BIND_ADDRESS);
         Self {
             address: address.cloned().unwrap_or_default(),
-            certificates: matches.get_one(WEBHOOK_CERT_PATH).cloned(),
+            directory: matches.get_one(WEBHOOK_CERT_PATH).cloned(),
+            service: matches.get_one(WEBHOOK_SERVICE).cloned(),
         }
     }
 
-    /// Adds the server to the manager if there are webhooks and a certificate.
-    async fn serve(self, webhooks: Webhooks, manager: &Manager) -> Result<(), BoxError> {
-        match (bind_address(&self.address), self.certificates) {
-            _ if webhooks.is_empty() => {}
-            (Some(address), Some(directory)) => {
-                let certificates = Certificates::directory(directory);
+    /// Adds the server to the manager if there are webhooks, an address and a certificate.
+    async fn serve(
+        self,
+        name: &str,
+        webhooks: Webhooks,
+        manager: &Manager,
+    ) -> Result<(), BoxError> {
+        if webhooks.is_empty() {
+            return Ok(());
+        }
+        let address = bind_address(&self.address);
+        match (address, self.certificates(name, &webhooks, manager)) {
+            (Some(address), Some(certificates)) => {
                 let server = WebhookServer::new(webhooks, certificates);
                 server.add_to(manager, listen(&address).await?)?;
             }
             _ => tracing::info!("webhooks disabled: no certificate or address given"),
         }
         Ok(())
+    }
+
+    /// Returns the source of the certificate: a directory, or in a pod the operator itself.
+    fn certificates(
+        self,
+        name: &str,
+        webhooks: &Webhooks,
+        manager: &Manager,
+    ) -> Option<Certificates> {
+        if let Some(directory) = self.directory {
+            return Some(Certificates::directory(directory));
+        }
+        let namespace = namespace_of_pod()?;
+        let default = || Names::of(name).webhook_service;
+        let service = self.service.unwrap_or_else(default);
+        let names = WebhookNames::of(&service);
+        let client = manager.client().live();
+        let mut managed = ManagedCertificates::new(client, &namespace, &service)
+            .secret(&names.secret)
+            .clock(manager.clock());
+        let types = webhooks.admission().iter();
+        let types: Vec<_> = types.map(|it| it.registration().type_).collect();
+        if types.contains(&WebhookType::Mutating) {
+            managed = managed.mutating_configuration(&names.mutating);
+        }
+        if types.contains(&WebhookType::Validating) {
+            managed = managed.validating_configuration(&names.validating);
+        }
+        let crds = webhooks.converter().crds();
+        let managed = crds.iter().fold(managed, |managed, crd| managed.crd(crd));
+        Some(Certificates::managed(managed))
     }
 }
 
@@ -243,9 +296,9 @@ async fn run(
     if let Some(namespace) = &flags.namespace {
         builder = builder.namespaces([namespace]);
     }
-    let webhooks = operator.webhooks()?;
+    let (name, webhooks) = (operator.name().to_owned(), operator.webhooks()?);
     let manager = operator.build(builder)?;
-    webhook.serve(webhooks, &manager).await?;
+    webhook.serve(&name, webhooks, &manager).await?;
     if let Some(address) = flags.health_probe_bind_address() {
         manager.serve(listen(&address).await?, manager.health_routes())?;
     }
@@ -279,10 +332,13 @@ pub(crate) fn permissions_directory() -> Option<PathBuf> {
 }
 
 fn pod_namespace() -> String {
-    match std::fs::read_to_string(NAMESPACE_FILE) {
-        Ok(name) => name.trim().to_owned(),
-        Err(_) => "default".to_owned(),
-    }
+    namespace_of_pod().unwrap_or_else(|| "default".to_owned())
+}
+
+/// Returns the namespace that this pod runs in; nothing outside a pod.
+fn namespace_of_pod() -> Option<String> {
+    let name = std::fs::read_to_string(NAMESPACE_FILE).ok()?;
+    Some(name.trim().to_owned())
 }
 
 /// Completes on SIGINT or SIGTERM. The handlers are installed by the call, not by the first poll.

@@ -1,9 +1,12 @@
-//! The permissions that controllers need, derived from the kinds they watch and own.
+//! The permissions that controllers and webhooks need, derived from the kinds they watch and own.
 //!
 //! A controller reads and updates the kind it is for, with its status and finalizers; it has full access to the kinds it
 //! owns, and read access to the kinds it only watches. Every controller may create events.
 
-use crate::model::{ControllerModel, KindModel, PolicyRule};
+use crate::{
+    model::{ControllerModel, KindModel, Model, PolicyRule, WebhookType},
+    names::{Names, WebhookNames},
+};
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 const UPDATE: [&str; 5] = ["get", "list", "patch", "update", "watch"];
@@ -29,6 +32,48 @@ pub(crate) fn rules(controllers: &[ControllerModel]) -> Vec<PolicyRule> {
             &["events"],
             &["create", "patch"],
         ));
+    }
+    rules
+}
+
+/// Returns the permissions to keep the certificates of webhooks in a Secret, and to tell the cluster whom to trust.
+pub(crate) fn webhook_rules(model: &Model) -> Vec<PolicyRule> {
+    if model.webhooks.is_empty() && model.conversions.is_empty() {
+        return Vec::new();
+    }
+    let Names {
+        home,
+        webhook_service,
+        ..
+    } = Names::of(&model.name);
+    let names = WebhookNames::of(&webhook_service);
+    let change = |group: &str, resource: &str, names: &[&str]| {
+        PolicyRule::new(group, &[resource], &["get", "update"]).resource_names(names)
+    };
+    let mut rules = vec![
+        PolicyRule::new("", &["secrets"], &["create"]).namespace(&home),
+        change("", "secrets", &[&names.secret]).namespace(&home),
+    ];
+    for (type_, resource, name) in [
+        (
+            WebhookType::Mutating,
+            "mutatingwebhookconfigurations",
+            &names.mutating,
+        ),
+        (
+            WebhookType::Validating,
+            "validatingwebhookconfigurations",
+            &names.validating,
+        ),
+    ] {
+        if model.webhooks.iter().any(|webhook| webhook.type_ == type_) {
+            rules.push(change("admissionregistration.k8s.io", resource, &[name]));
+        }
+    }
+    if !model.conversions.is_empty() {
+        let crds: Vec<&str> = model.conversions.iter().map(String::as_str).collect();
+        let resource = "customresourcedefinitions";
+        rules.push(change("apiextensions.k8s.io", resource, &crds));
     }
     rules
 }

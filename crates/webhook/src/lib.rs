@@ -65,7 +65,7 @@ mod webhook;
 mod webhooks;
 
 pub use admission::{Admission, Undecodable};
-pub use certificates::{CertificateError, Certificates};
+pub use certificates::{CertificateError, Certificates, ManagedCertificates};
 pub use converter::Converter;
 pub use defaulter::Defaulter;
 pub use error::{NoClient, WebhookError};

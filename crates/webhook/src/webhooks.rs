@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body::Body;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Collected, Full, LengthLimitError, Limited};
 use kubewright_client::BoxError;
 use kubewright_controller::{Client, Object};
 use kubewright_metrics::Registry;
@@ -201,6 +201,13 @@ impl Webhooks {
     /// Adds the metrics to a registry, under the names of controller-runtime; to be called once for each registry.
     pub fn register_metrics(&self, registry: &Registry) {
         self.0.metrics.register(registry);
+    }
+
+    /// Answers a request whose body has been read, in the same process.
+    pub async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let (parts, body) = self.answer(request.map(Full::new)).await.into_parts();
+        let body = body.collect().await.map(Collected::to_bytes);
+        Response::from_parts(parts, body.unwrap_or_default())
     }
 
     /// Answers a request.

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use kubewright_controller::{BoxError, Manager, ManagerBuilder, ManagerError};
 use kubewright_testing::{Controllers, Installable, RunningManager, TestCluster};
 
-use crate::{Operator, OperatorError, program::permissions_directory};
+use crate::{Operator, OperatorError, names::Names, program::permissions_directory};
 
 /// A test cluster on which an operator runs, with the built-in controllers for namespaces, garbage collection and service
 /// accounts. It is a [`TestCluster`].
@@ -63,7 +63,7 @@ impl Operator {
     /// assert_eq!(user, "system:serviceaccount:keeper-system:keeper-controller-manager");
     /// ```
     pub fn test_user(&self) -> String {
-        roles::Account::of(&self.name).user()
+        Names::of(&self.name).user()
     }
 
     /// Installs the operator on a test cluster: its CustomResourceDefinitions, the conversions of their objects, its

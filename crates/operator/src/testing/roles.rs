@@ -12,7 +12,7 @@ use k8s_openapi::{
 use kubewright_client::Error;
 use kubewright_controller::Client;
 
-use crate::PolicyRule;
+use crate::{PolicyRule, names::Names};
 
 /// Applies the roles of an operator, its ServiceAccount, and the bindings between them.
 pub(super) async fn apply_roles(
@@ -20,16 +20,21 @@ pub(super) async fn apply_roles(
     operator: &str,
     rules: &[PolicyRule],
 ) -> Result<(), Error> {
-    let Account { prefix, home, name } = Account::of(operator);
+    let Names {
+        prefix,
+        home,
+        account,
+        ..
+    } = Names::of(operator);
     apply_namespace(client, &home).await?;
     let object = ServiceAccount {
-        metadata: named(&name, Some(&home)),
+        metadata: named(&account, Some(&home)),
         ..ServiceAccount::default()
     };
     client.apply(&object).await?;
     let subjects = vec![rbac::Subject {
         kind: "ServiceAccount".to_owned(),
-        name,
+        name: account,
         namespace: Some(home.clone()),
         api_group: None,
     }];
@@ -80,31 +85,6 @@ async fn apply_namespace(client: &Client, name: &str) -> Result<(), Error> {
     client.apply(&namespace).await.map(drop)
 }
 
-/// The ServiceAccount of an operator.
-pub(super) struct Account {
-    /// The prefix of the names of its objects.
-    prefix: String,
-    /// Its namespace.
-    home: String,
-    name: String,
-}
-
-impl Account {
-    pub(super) fn of(operator: &str) -> Self {
-        let prefix = dns_label(operator);
-        Self {
-            home: format!("{prefix}-system"),
-            name: format!("{prefix}-controller-manager"),
-            prefix,
-        }
-    }
-
-    /// Returns the name of the user.
-    pub(super) fn user(&self) -> String {
-        format!("system:serviceaccount:{}:{}", self.home, self.name)
-    }
-}
-
 /// Returns the permission to take part in a leader election in the operator's namespace.
 fn leader_election_rule(home: &str) -> PolicyRule {
     let verbs = [
@@ -144,38 +124,5 @@ fn named(name: &str, namespace: Option<&str>) -> ObjectMeta {
         name: Some(name.to_owned()),
         namespace: namespace.map(str::to_owned),
         ..ObjectMeta::default()
-    }
-}
-
-/// Returns the name of a program in a form that names of namespaces may have.
-fn dns_label(name: &str) -> String {
-    let lower = name.to_ascii_lowercase();
-    let label: String = lower
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .take(40)
-        .collect();
-    match label.trim_matches('-') {
-        "" => "operator".to_owned(),
-        label => label.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::dns_label;
-
-    #[test]
-    fn every_name_of_a_program_gives_the_name_of_a_namespace() {
-        for (name, label) in [
-            ("shop", "shop"),
-            ("My_Shop", "my-shop"),
-            ("-x-", "x"),
-            ("", "operator"),
-            ("é", "operator"),
-        ] {
-            assert_eq!(dns_label(name), label);
-        }
-        assert_eq!(dns_label(&"x".repeat(100)).len(), 40);
     }
 }

@@ -1,12 +1,18 @@
 //! [`Certificates`]: where the certificate of a webhook server comes from, and how it is replaced.
 
+mod bundles;
 mod files;
+mod issue;
+mod managed;
 mod presented;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 
 use kubewright_serve::TlsError;
 
+pub use managed::ManagedCertificates;
 pub(crate) use presented::Presented;
 
 /// The source of a server's certificate.
@@ -24,6 +30,7 @@ pub struct Certificates(Source);
 #[derive(Clone, Debug)]
 enum Source {
     Directory(PathBuf),
+    Managed(ManagedCertificates),
     Pem { certificate: Vec<u8>, key: Vec<u8> },
 }
 
@@ -46,6 +53,20 @@ pub enum CertificateError {
     /// The certificate cannot be parsed.
     #[error("the certificate cannot be used: {0}")]
     X509(#[from] kubewright_x509::Error),
+    /// A certificate could not be generated.
+    #[error("a certificate cannot be generated: {0}")]
+    Generate(String),
+    /// The Secret that holds the certificate cannot be read or written.
+    #[error("the Secret {name} cannot be used: {source}")]
+    Secret {
+        /// The namespace and the name of the Secret.
+        name: String,
+        /// The error of the request.
+        source: Box<kube::Error>,
+    },
+    /// Others wrote the Secret again and again.
+    #[error("the Secret {0} was changed by others each time it was written")]
+    Contended(String),
 }
 
 impl Certificates {
@@ -53,6 +74,11 @@ impl Certificates {
     /// read again every ten seconds.
     pub fn directory(path: impl Into<PathBuf>) -> Self {
         Self(Source::Directory(path.into()))
+    }
+
+    /// Issues certificates and keeps them in a Secret. They are replaced before they expire.
+    pub fn managed(managed: ManagedCertificates) -> Self {
+        Self(Source::Managed(managed))
     }
 
     /// Takes a PEM certificate chain and its PEM key, which never change.
@@ -70,6 +96,7 @@ impl Certificates {
                 let (certificate, key) = files::read(path).await?;
                 Presented::new(&certificate, &key)
             }
+            Source::Managed(managed) => managed.obtain().await,
             Source::Pem { certificate, key } => Presented::new(certificate, key),
         }
     }
@@ -78,6 +105,7 @@ impl Certificates {
     pub(crate) async fn keep(&self, presented: &Presented) {
         match &self.0 {
             Source::Directory(path) => files::follow(path, presented).await,
+            Source::Managed(managed) => managed.keep(presented).await,
             Source::Pem { .. } => std::future::pending().await,
         }
     }

@@ -38,6 +38,11 @@ impl Presented {
         Ok(true)
     }
 
+    /// Returns the certificate as PEM.
+    pub(crate) fn certificate(&self) -> Vec<u8> {
+        self.current.lock().certificate.clone()
+    }
+
     pub(crate) fn tls(&self) -> Tls {
         self.tls.clone()
     }

@@ -1,0 +1,272 @@
+//! [`ManagedCertificates`]: certificates that an operator issues, keeps in a Secret, and replaces before they expire.
+//!
+//! All replicas share the Secret, and whichever finds a certificate due replaces it; the version of the Secret decides between
+//! two that do it at once. A replica tells clients whom to trust before it presents a certificate of a new authority, and an
+//! authority stays trusted until it expires, so replicas may present certificates of two authorities at the same time.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use k8s_openapi::{
+    ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use kube::{Api, Client, api::PostParams};
+use kubewright_client::ErrorExt;
+use kubewright_controller::Clock;
+use parking_lot::Mutex;
+
+use super::{
+    CertificateError, Presented,
+    bundles::{Bundles, Written},
+    issue::{Issued, certificates},
+};
+
+/// The keys of the Secret: those of a TLS Secret of cert-manager, and the key of the authority.
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
+const AUTHORITIES: &str = "ca.crt";
+const AUTHORITY_KEY: &str = "ca.key";
+
+/// The time between two looks at the Secret.
+const INTERVAL: Duration = Duration::from_secs(300);
+
+/// The time between two attempts after an error.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// The time that API servers have to notice whom to trust before a new certificate is presented.
+const PROPAGATION: Duration = Duration::from_secs(10);
+
+/// The maximum attempts to write the Secret.
+const ATTEMPTS: usize = 10;
+
+/// Certificates that an operator issues for its webhooks, so that nothing else has to be installed in the cluster.
+///
+/// A certificate authority and a serving certificate for a Service are kept in a Secret that all replicas share, and are
+/// replaced after two thirds of their lifetimes: a year and 90 days. The `caBundle` of the webhook configurations and
+/// CustomResourceDefinitions that name the Service is kept up to date.
+///
+/// ```no_run
+/// # async fn run(client: kube::Client, webhooks: kubewright_webhook::Webhooks) -> Result<(), Box<dyn std::error::Error>> {
+/// use kubewright_webhook::{Certificates, ManagedCertificates, WebhookServer};
+/// use tokio::net::TcpListener;
+///
+/// let managed = ManagedCertificates::new(client, "crew-system", "crew-webhook-service")
+///     .validating_configuration("crew-validating-webhook-configuration")
+///     .crd("captains.crew.example.com");
+/// let listener = TcpListener::bind("0.0.0.0:9443").await?;
+/// let server = WebhookServer::new(webhooks, Certificates::managed(managed));
+/// server.serve(listener, std::future::pending()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use = "nothing is issued before a server uses it"]
+pub struct ManagedCertificates {
+    client: Client,
+    secret: String,
+    interval: Duration,
+    clock: Clock,
+    bundles: Bundles,
+    /// The authorities that this replica presented certificates of.
+    served: Arc<Mutex<Vec<String>>>,
+}
+
+impl ManagedCertificates {
+    /// Issues certificates for a Service and keeps them in the Secret `<service>-cert`, or the one that
+    /// [`secret`](Self::secret) names.
+    pub fn new(client: Client, namespace: &str, service: &str) -> Self {
+        Self {
+            client,
+            secret: format!("{service}-cert"),
+            interval: INTERVAL,
+            clock: Arc::new(jiff::Timestamp::now),
+            bundles: Bundles::new(namespace, service),
+            served: Arc::default(),
+        }
+    }
+
+    /// Sets the name of the Secret, in the namespace of the Service.
+    pub fn secret(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.secret);
+        self
+    }
+
+    /// Adds a `MutatingWebhookConfiguration`. Entries that name another Service are left as they are.
+    pub fn mutating_configuration(mut self, name: &str) -> Self {
+        self.bundles.add("MutatingWebhookConfiguration", name);
+        self
+    }
+
+    /// Adds a `ValidatingWebhookConfiguration`. Entries that name another Service are left as they are.
+    pub fn validating_configuration(mut self, name: &str) -> Self {
+        self.bundles.add("ValidatingWebhookConfiguration", name);
+        self
+    }
+
+    /// Adds a CustomResourceDefinition whose conversion webhook may be this Service.
+    pub fn crd(mut self, name: &str) -> Self {
+        self.bundles.add("CustomResourceDefinition", name);
+        self
+    }
+
+    /// Sets the time between two looks at the Secret. Defaults to five minutes.
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = interval;
+        self
+    }
+
+    /// Sets the clock. Defaults to that of the machine.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Returns the first certificate, once the Secret can be read and written. Errors are logged and retried.
+    pub(super) async fn obtain(&self) -> Result<Presented, CertificateError> {
+        loop {
+            let issued = match self.current().await {
+                Ok(issued) => issued,
+                Err(error) => {
+                    tracing::warn!(%error, "no certificate yet");
+                    tokio::time::sleep(RETRY).await;
+                    continue;
+                }
+            };
+            self.bundles.write(&self.client, &issued.bundle()).await;
+            self.remember(&issued);
+            return Presented::new(issued.certificate.as_bytes(), issued.key.as_bytes());
+        }
+    }
+
+    /// Replaces certificates that are due, and presents those that other replicas issued. Does not end.
+    pub(super) async fn keep(&self, presented: &Presented) {
+        loop {
+            let pause = match self.refresh(presented).await {
+                Ok(Written::All) => self.interval,
+                Ok(_) => RETRY,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot look after the certificate");
+                    RETRY
+                }
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Tells clients whom to trust, then presents the certificate of the Secret.
+    async fn refresh(&self, presented: &Presented) -> Result<Written, CertificateError> {
+        let issued = self.current().await?;
+        let written = self.bundles.write(&self.client, &issued.bundle()).await;
+        let (certificate, key) = (issued.certificate.as_bytes(), issued.key.as_bytes());
+        if presented.certificate() != certificate && written != Written::Failed {
+            tokio::time::sleep(PROPAGATION).await;
+            self.remember(&issued);
+            presented.replace(certificate, key)?;
+            tracing::info!(secret = self.name(), "certificate replaced");
+        }
+        Ok(written)
+    }
+
+    /// Returns the contents of the Secret, written anew if they are missing, unusable or due.
+    async fn current(&self) -> Result<Issued, CertificateError> {
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.bundles.namespace);
+        let failed = |source: kube::Error| CertificateError::Secret {
+            name: self.name(),
+            source: Box::new(source),
+        };
+        let names = self.bundles.dns_names();
+        let served = self.served.lock().clone();
+        for _ in 0..ATTEMPTS {
+            let now = (self.clock)().as_second();
+            let stored = secrets.get_opt(&self.secret).await.map_err(failed)?;
+            let issued = stored.as_ref().and_then(read);
+            let next = match &issued {
+                Some(issued) => issued.renewed(&names, &served, now)?,
+                None => Some(Issued::new(&names, &served, now)?),
+            };
+            let Some(next) = next else {
+                if let Some(issued) = issued {
+                    return Ok(issued);
+                }
+                continue;
+            };
+            let params = PostParams::default();
+            let written = match stored {
+                Some(mut stored) => {
+                    // The type of a Secret cannot be changed.
+                    let type_ = stored.type_.take();
+                    let replacement = object(&next, stored.metadata, type_);
+                    secrets.replace(&self.secret, &params, &replacement).await
+                }
+                None => {
+                    let metadata = ObjectMeta {
+                        name: Some(self.secret.clone()),
+                        ..ObjectMeta::default()
+                    };
+                    let type_ = Some("kubernetes.io/tls".to_owned());
+                    secrets
+                        .create(&params, &object(&next, metadata, type_))
+                        .await
+                }
+            };
+            match written {
+                Ok(_) => return Ok(next),
+                // Another replica was faster, or the Secret was deleted.
+                Err(error) if error.is_conflict() || error.is_already_exists() => {}
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(CertificateError::Contended(self.name()))
+    }
+
+    /// Remembers the authority of a certificate that is presented from now on: should the Secret be lost, it stays trusted.
+    fn remember(&self, issued: &Issued) {
+        let mut served = self.served.lock();
+        served.clone_from(&issued.authorities);
+    }
+
+    fn name(&self) -> String {
+        format!("{}/{}", self.bundles.namespace, self.secret)
+    }
+}
+
+impl std::fmt::Debug for ManagedCertificates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ManagedCertificates")
+            .field("secret", &self.name())
+            .field("bundles", &self.bundles)
+            .finish_non_exhaustive()
+    }
+}
+
+fn object(issued: &Issued, metadata: ObjectMeta, type_: Option<String>) -> Secret {
+    let data = [
+        (CERTIFICATE, issued.certificate.clone()),
+        (KEY, issued.key.clone()),
+        (AUTHORITIES, issued.bundle()),
+        (AUTHORITY_KEY, issued.authority_key.clone()),
+    ];
+    let data = data.map(|(key, text)| (key.to_owned(), ByteString(text.into_bytes())));
+    Secret {
+        metadata,
+        data: Some(BTreeMap::from(data)),
+        type_,
+        ..Secret::default()
+    }
+}
+
+/// Reads a Secret, unless its contents cannot be used.
+fn read(secret: &Secret) -> Option<Issued> {
+    let data = secret.data.as_ref()?;
+    let text = |key: &str| {
+        let bytes = data.get(key)?.0.clone();
+        String::from_utf8(bytes).ok()
+    };
+    let issued = Issued {
+        authorities: certificates(text(AUTHORITIES)?.as_bytes()),
+        authority_key: text(AUTHORITY_KEY)?,
+        certificate: text(CERTIFICATE)?,
+        key: text(KEY)?,
+    };
+    issued.is_usable().then_some(issued)
+}
