@@ -22,7 +22,7 @@ use crate::{
     BoxError, Limits, OpenEnded, PeerAddress, PeerCertificates,
     activity::{Activity, InFlight, TrackedBody, Verdict, Watchdog},
     guarded::Guarded,
-    host,
+    host, plain_http,
     slots::{Slot, Slots},
 };
 
@@ -135,7 +135,7 @@ impl Peer {
 
 async fn serve<S, B>(
     shared: Arc<Shared>,
-    stream: TcpStream,
+    mut stream: TcpStream,
     mut peer: Peer,
     service: S,
     mut phase: watch::Receiver<Phase>,
@@ -146,20 +146,26 @@ async fn serve<S, B>(
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    let stream = Guarded::new(
-        stream,
-        peer.activity.clone(),
-        shared.limits.write_timeout,
-        Some(peer.slot.clone()),
-    );
+    let guarded = |stream| {
+        let (activity, slot) = (peer.activity.clone(), peer.slot.clone());
+        Guarded::new(stream, activity, shared.limits.write_timeout, Some(slot))
+    };
     let Some(tls) = &shared.tls else {
+        let stream = guarded(stream);
         return drive(&shared, stream, service, peer, phase).await;
     };
-    let handshake = tokio::time::timeout(shared.limits.handshake_timeout, tls.accept(stream));
+    let handshake = async {
+        match plain_http::answered(&mut stream).await {
+            true => None,
+            false => Some(tls.accept(guarded(stream)).await),
+        }
+    };
+    let handshake = tokio::time::timeout(shared.limits.handshake_timeout, handshake);
     let stream = tokio::select! {
         outcome = handshake => match outcome {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
+            Ok(Some(Ok(stream))) => stream,
+            Ok(None) => return,
+            Ok(Some(Err(error))) => return tracing::debug!(%error, "TLS handshake failed"),
             Err(_) => return tracing::debug!("TLS handshake timed out"),
         },
         _ = phase.wait_for(|phase| *phase != Phase::Serving) => return,

@@ -49,6 +49,7 @@ mod host;
 mod limits;
 mod peer_address;
 mod peer_certificates;
+mod plain_http;
 mod server;
 mod slots;
 mod tls;

@@ -284,6 +284,21 @@ async fn tls_connections_speak_what_was_negotiated() {
 }
 
 #[tokio::test]
+async fn plain_requests_to_a_server_with_tls_are_answered_as_by_go() {
+    let running = start(Limits::default(), Some(self_signed().0)).await;
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    let request = b"GET /hello HTTP/1.1\r\nhost: x\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    let mut answer = String::new();
+    let read = timeout(SOON, stream.read_to_string(&mut answer)).await;
+    read.unwrap().unwrap();
+    assert_eq!(
+        answer,
+        "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
+    );
+}
+
+#[tokio::test]
 async fn handshakes_that_never_come_are_given_up() {
     let (tls, _) = self_signed();
     let limits = Limits {
