@@ -58,6 +58,8 @@ pub struct KindRules {
     pub validate_update: fn(&Value, &Value) -> ErrorList,
     /// Validates an update of `/status`: `new`, then `old`.
     pub validate_status_update: fn(&Value, &Value) -> ErrorList,
+    /// Returns warnings for a create, of the object before it is prepared.
+    pub warnings_before_create: fn(&Value) -> Vec<String>,
     /// Returns warnings for a create that is accepted.
     pub warnings_on_create: fn(&Value) -> Vec<String>,
     /// Returns warnings for an update that is accepted: `new`, then `old`.
@@ -129,6 +131,7 @@ impl KindRules {
         validate_create: general::validate_create,
         validate_update: general::validate_update,
         validate_status_update: general::validate_update,
+        warnings_before_create: general::no_warnings,
         warnings_on_create: general::no_warnings,
         warnings_on_update: general::no_update_warnings,
         canonicalize: general::nothing,

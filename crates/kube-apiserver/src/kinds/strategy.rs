@@ -127,6 +127,8 @@ impl Strategy for BuiltIn {
     }
 
     fn prepare_for_create(&self, cx: &RequestContext, object: &mut Value) {
+        cx.warnings
+            .extend((self.rules.warnings_before_create)(object));
         (self.rules.prepare_create)(object);
         if let Some(put_requester) = self.rules.put_requester {
             let user = &cx.user;

@@ -8,8 +8,10 @@
 //! | `container`, `env`, `mount`, `probe`, `volume`, `scheduling`, `security` | the parts of that |
 //! | [`update`] | validation of updates |
 //! | [`binding`], [`eviction`], [`resize`] | subresources |
+//! | `app_armor` | profiles that annotations name |
 //! | `warnings` | warnings for objects that are accepted |
 
+mod app_armor;
 pub mod binding;
 mod container;
 pub(crate) mod default;
@@ -38,6 +40,7 @@ pub(crate) static RULES: KindRules = KindRules {
     validate_create: validate::create,
     validate_update: update::update,
     validate_status_update: update::status,
+    warnings_before_create: app_armor::warnings_before_create,
     warnings_on_create: warnings::pod,
     returns_deleted_object: true,
     grace: Some(strategy::grace),

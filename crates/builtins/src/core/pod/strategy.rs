@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::qos;
+use super::{app_armor, qos};
 use crate::{
     Grace, general,
     json::{Read, Write, same},
@@ -25,6 +25,7 @@ pub(crate) fn prepare_create(pod: &mut Value) {
     pod.field("spec").each("topologySpreadConstraints", |c| {
         expand_label_keys(c, "matchLabelKeys", "In", &labels);
     });
+    app_armor::sync(pod);
 }
 
 /// Prepares an update, which keeps the status.
