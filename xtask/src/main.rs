@@ -8,6 +8,7 @@ mod deps;
 mod features;
 mod fuzz;
 mod metadata;
+mod pod_security;
 mod public_api;
 mod soak;
 mod tidy;
@@ -26,6 +27,7 @@ Tasks:
   deps                   Check licences, sources and duplicate versions of all dependencies
   features               Build every crate without features, and with each feature alone
   fuzz [TARGET...]       Run fuzz targets under libFuzzer (see fuzz --help)
+  pod-security           Pack upstream's example pods for the Pod Security Standards into a file of tests
   public-api             Check which dependencies public signatures name
   soak [OPTIONS]         Run mixed load with faults against a server and print what it costs (see soak --help)
   tidy                   Check the rules that the compiler does not know
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         "deps" => deps::run(rest),
         "features" => features::run(rest),
         "fuzz" => fuzz::run(rest),
+        "pod-security" => pod_security::run(rest),
         "public-api" => public_api::run(rest),
         "soak" => soak::run(rest),
         "tidy" => tidy::run(rest),

@@ -53,7 +53,11 @@ mod service_accounts;
 mod service_range;
 mod subresources;
 
-pub use admission::{PluginName, UnknownPlugin};
+pub use admission::{
+    InvalidPluginConfiguration, InvalidPodSecurityLevel, InvalidPodSecurityVersion, PluginName,
+    PodSecurityConfiguration, PodSecurityLevel, PodSecurityVersion, UnknownPlugin,
+    UnsupportedPlugin,
+};
 pub use authentication::{AnonymousAccess, FrontProxy};
 pub use authorization::{AuthorizationMode, UnknownMode};
 pub use crds::Conversions;

@@ -109,7 +109,8 @@ fn environment<'a>(
     whole.chain(keys.map(move |variable| &variable["valueFrom"][key]["name"]))
 }
 
-fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
+/// Returns the containers of a pod: those that initialize, the others, and the ephemeral ones.
+pub(crate) fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
     let lists = CONTAINER_LISTS.iter().map(|list| &spec[*list]);
     lists.flat_map(|list| list.items())
 }

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::{
     AuthorizationMode, ServiceAccountKeys,
-    admission::{self, PluginName, Selection, stored::Stored},
+    admission::{self, PluginName, PodSecurityConfiguration, Selection, stored::Stored},
     authentication, bootstrap,
     crds::{Conversions, Crds},
     flow_control::{self, Flows},
@@ -91,6 +91,7 @@ pub struct KubeApiServerBuilder {
     access_observer: Option<Arc<dyn AccessObserver>>,
     plugins: Vec<Arc<dyn Plugin>>,
     selection: Selection,
+    pod_security: PodSecurityConfiguration,
     warns_about_inert: bool,
     address: String,
     service_range: ServiceRange,
@@ -111,6 +112,7 @@ impl KubeApiServer {
             access_observer: None,
             plugins: Vec::new(),
             selection: Selection::default(),
+            pod_security: PodSecurityConfiguration::default(),
             warns_about_inert: false,
             address: String::new(),
             service_range: ServiceRange::default(),
@@ -258,7 +260,8 @@ impl KubeApiServerBuilder {
         self
     }
 
-    /// Switches admission plugins on that are off by default. Plugins that this server does not have are ignored.
+    /// Switches admission plugins on that are off by default. `ImagePolicyWebhook` and `EventRateLimit` need a configuration that
+    /// this server does not take; with one of them, [`build`](Self::build) fails.
     #[must_use]
     pub fn enable_admission_plugins(mut self, names: impl IntoIterator<Item = PluginName>) -> Self {
         self.selection.enabled.extend(names);
@@ -272,6 +275,14 @@ impl KubeApiServerBuilder {
         names: impl IntoIterator<Item = PluginName>,
     ) -> Self {
         self.selection.disabled.extend(names);
+        self
+    }
+
+    /// Sets the Pod Security Standards of namespaces without labels, and who is exempt from them (default: everything is
+    /// allowed there, and nobody is exempt).
+    #[must_use]
+    pub fn pod_security(mut self, configuration: PodSecurityConfiguration) -> Self {
+        self.pod_security = configuration;
         self
     }
 
@@ -343,7 +354,7 @@ impl KubeApiServerBuilder {
     /// # Errors
     ///
     /// Returns the [`Status`] of the first read or write of the store that fails, or a 400 if an option of authentication
-    /// is invalid.
+    /// is invalid or an admission plugin is not supported.
     pub async fn build(self) -> Result<KubeApiServer, Status> {
         let store = self
             .store
@@ -372,18 +383,26 @@ impl KubeApiServerBuilder {
             outgoing: Outgoing::new(self.services, Stored(store.clone())),
         };
         let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored::new(store.clone())));
+        self.selection
+            .check()
+            .map_err(|e| status::bad_request(e.to_string()))?;
         let mut chain = Vec::<Arc<dyn Plugin>>::new();
+        let provision = admission::provision(&environment, &self.selection);
+        if let Some(plugin) = &provision {
+            chain.push(plugin.clone());
+        }
         if self.selection.has("NamespaceLifecycle") {
             chain.push(Arc::new(lifecycle));
         }
-        chain.extend(admission::plugins(&environment, &self.selection));
+        let plugins = admission::plugins(&environment, &self.selection, self.pod_security);
+        chain.extend(plugins);
         if self.warns_about_inert {
             chain.push(Arc::new(admission::InertWarning));
         }
         // No in-tree plugin changes custom objects.
         let spares = self.plugins.is_empty();
         chain.extend(self.plugins);
-        chain.extend(admission::quota(&environment, &self.selection));
+        chain.extend(admission::last_plugins(&environment, &self.selection));
         let chain = match spares {
             true => AdmissionChain::new(chain).sparing_custom_objects(),
             false => AdmissionChain::new(chain),
@@ -412,6 +431,9 @@ impl KubeApiServerBuilder {
         let server = server.build();
         accounts.tokens.start(&server);
         matcher.start(&server);
+        if let Some(plugin) = provision {
+            plugin.start(&server);
+        }
         crds.start(&server).await?;
         namespaces::bootstrap(&server).await?;
         let is_rbac = |mode: &AuthorizationMode| matches!(mode, AuthorizationMode::Rbac);

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_machinery::quantity::Quantity;
+use kubewright_machinery::{quantity::Quantity, validation::names::is_qualified_name};
 use serde_json::{Map, Value};
+
+/// The prefix of requests in quotas.
+const REQUESTS: &str = "requests.";
 
 /// Quantities by resource name. A missing quantity is not the same as zero.
 pub(super) type ResourceList = BTreeMap<String, Quantity>;
@@ -23,6 +26,18 @@ pub(super) fn quantity(value: &Value) -> Option<Quantity> {
         Value::Number(number) => Quantity::parse(&number.to_string()).ok(),
         _ => None,
     }
+}
+
+/// Returns whether a resource is native to Kubernetes.
+pub(super) fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// Returns whether a resource has the name of an extended one.
+pub(super) fn is_extended_name(name: &str) -> bool {
+    !is_native(name)
+        && !name.starts_with(REQUESTS)
+        && is_qualified_name(&format!("{REQUESTS}{name}")).is_empty()
 }
 
 /// Encodes a list.

@@ -19,58 +19,93 @@ pub struct PluginName(&'static str);
 #[error("admission plugin {0:?} is unknown")]
 pub struct UnknownPlugin(String);
 
-/// The plugins of this server.
-const IMPLEMENTED: [&str; 18] = [
+/// The plugins of this server, in order.
+const IMPLEMENTED: [&str; 35] = [
+    "AlwaysAdmit",
+    "NamespaceAutoProvision",
     "NamespaceLifecycle",
+    "NamespaceExists",
+    "LimitPodHardAntiAffinityTopology",
     "LimitRanger",
     "ServiceAccount",
     "NodeRestriction",
     "TaintNodesByCondition",
+    "AlwaysPullImages",
+    "PodSecurity",
+    "PodNodeSelector",
     "Priority",
     "DefaultTolerationSeconds",
+    "PodTolerationRestriction",
+    "ExtendedResourceToleration",
     "DefaultStorageClass",
     "StorageObjectInUseProtection",
+    "PodGroupProtection",
+    "OwnerReferencesPermissionEnforcement",
     "PersistentVolumeClaimResize",
     "RuntimeClass",
     "CertificateApproval",
     "CertificateSigning",
+    "ClusterTrustBundleAttest",
     "CertificateSubjectRestriction",
     "DefaultIngressClass",
+    "DenyServiceExternalIPs",
     "PodTopologyLabels",
+    "PodGroupWorkloadExists",
+    "NodeDeclaredFeatureValidator",
+    "JobValidation",
     "PodResizeValidator",
     "ResourceQuota",
+    "AlwaysDeny",
 ];
 
 /// The plugins of this server that run only if they are enabled. `ServiceAccount` needs a controller that creates the account
-/// `default`; without one, no pod could be created. `NodeRestriction` is off in kube-apiserver too.
-const OFF_BY_DEFAULT: [&str; 2] = ["ServiceAccount", "NodeRestriction"];
-
-/// The plugins that only kube-apiserver has.
-const OTHERS: [&str; 23] = [
+/// `default`; without one, no pod could be created. The others are off in kube-apiserver too.
+const OFF_BY_DEFAULT: [&str; 13] = [
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "LimitPodHardAntiAffinityTopology",
+    "ServiceAccount",
+    "NodeRestriction",
     "AlwaysPullImages",
-    "ImagePolicyWebhook",
-    "PodSecurity",
     "PodNodeSelector",
     "PodTolerationRestriction",
-    "EventRateLimit",
     "ExtendedResourceToleration",
-    "PodGroupProtection",
     "OwnerReferencesPermissionEnforcement",
-    "ClusterTrustBundleAttest",
     "DenyServiceExternalIPs",
+    "AlwaysDeny",
+];
+
+/// The plugins that do nothing: `AlwaysAdmit` never does, and those of alpha and beta features that are off by default do
+/// nothing in kube-apiserver either.
+#[cfg(test)]
+const IDLE: [&str; 5] = [
+    "AlwaysAdmit",
+    "PodGroupProtection",
+    "ClusterTrustBundleAttest",
     "PodGroupWorkloadExists",
-    "NodeDeclaredFeatureValidator",
     "JobValidation",
+];
+
+/// The plugins that only kube-apiserver has.
+const OTHERS: [&str; 6] = [
+    "ImagePolicyWebhook",
+    "EventRateLimit",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionWebhook",
-    "AlwaysDeny",
 ];
+
+/// The plugins that cannot be enabled: they do nothing without a configuration, which this server does not take.
+const UNCONFIGURABLE: [&str; 2] = ["ImagePolicyWebhook", "EventRateLimit"];
+
+/// A plugin that needs a configuration file, which this server does not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "admission plugin {0} is not supported: it needs a configuration that this server does not take"
+)]
+pub struct UnsupportedPlugin(&'static str);
 
 impl PluginName {
     /// Returns the name as kube-apiserver spells it.
@@ -81,6 +116,18 @@ impl PluginName {
     /// Reports whether this server has the plugin.
     pub fn is_implemented(self) -> bool {
         IMPLEMENTED.contains(&self.0)
+    }
+
+    /// Returns an error if the plugin cannot be enabled here, for want of the configuration that it needs.
+    ///
+    /// # Errors
+    ///
+    /// Names the plugin.
+    pub fn check_enabled(self) -> Result<(), UnsupportedPlugin> {
+        match UNCONFIGURABLE.contains(&self.0) {
+            true => Err(UnsupportedPlugin(self.0)),
+            false => Ok(()),
+        }
     }
 
     fn is_on_by_default(self) -> bool {
@@ -115,6 +162,15 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
+    /// Returns an error if a plugin is enabled that cannot be.
+    pub(crate) fn check(&self) -> Result<(), UnsupportedPlugin> {
+        let mut running = self
+            .enabled
+            .iter()
+            .filter(|name| !self.disabled.contains(name));
+        running.try_for_each(|name| name.check_enabled())
+    }
+
     /// Reports whether a plugin of this server runs.
     pub(crate) fn has(&self, name: &'static str) -> bool {
         let name = PluginName(name);
@@ -138,6 +194,36 @@ mod tests {
             "Quota".parse::<PluginName>().unwrap_err().to_string(),
             "admission plugin \"Quota\" is unknown"
         );
+    }
+
+    #[test]
+    fn plugins_that_need_a_configuration_cannot_be_enabled() {
+        let mut selection = Selection::default();
+        assert_eq!(selection.check(), Ok(()));
+        let limit: PluginName = "EventRateLimit".parse().unwrap();
+        selection.enabled.push(limit);
+        assert_eq!(
+            selection.check().unwrap_err().to_string(),
+            "admission plugin EventRateLimit is not supported: it needs a configuration that this server does not take"
+        );
+        selection.disabled.push(limit);
+        assert_eq!(selection.check(), Ok(()));
+    }
+
+    #[test]
+    fn every_plugin_is_built_or_idle() {
+        let mut built = super::super::NAMES.to_vec();
+        built.extend([
+            "NamespaceLifecycle",
+            "NamespaceAutoProvision",
+            "ResourceQuota",
+            "AlwaysDeny",
+        ]);
+        built.extend(IDLE);
+        built.sort_unstable();
+        let mut implemented = IMPLEMENTED.to_vec();
+        implemented.sort_unstable();
+        assert_eq!(built, implemented);
     }
 
     #[test]

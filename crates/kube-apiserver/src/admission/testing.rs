@@ -7,7 +7,9 @@ use kubewright_apiserver::{
     admission::{AdmissionChain, Attributes, Plugin},
     auth::{AlwaysAllow, Authorizer},
     registry::{Handlers, Resource, ResourceSpec},
-    request::{DeleteOptions, Query, RequestContext, RequestInfo, UserInfo, WriteOptions},
+    request::{
+        Annotations, DeleteOptions, Query, RequestContext, RequestInfo, UserInfo, WriteOptions,
+    },
 };
 use kubewright_machinery::{Status, gvk::GroupVersionKind};
 use kubewright_store::{Key, MemoryStore, Store};
@@ -66,6 +68,22 @@ impl Scene {
     pub(super) fn with_user(mut self, user: UserInfo) -> Self {
         self.cx.user = Arc::new(user);
         self
+    }
+
+    /// Records annotations.
+    pub(super) fn recording(mut self) -> Self {
+        self.cx.annotations = Annotations::recording();
+        self
+    }
+
+    /// Removes and returns the recorded annotations.
+    pub(super) fn annotations(&self) -> Vec<(String, String)> {
+        self.cx.annotations.take()
+    }
+
+    /// Removes and returns the warnings.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.cx.warnings.take()
     }
 
     /// Sets the namespace of the request (default: `ns`).

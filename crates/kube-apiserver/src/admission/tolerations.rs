@@ -27,6 +27,16 @@ pub(super) fn merge(first: &[Value], second: &[Value]) -> Vec<Value> {
     merged.into_iter().map(|(value, _)| value.clone()).collect()
 }
 
+/// Returns whether each toleration is included in one of those that are allowed. If none are listed, all are allowed.
+pub(super) fn are_allowed(tolerations: &[Value], allowed: &[Value]) -> bool {
+    let is_allowed = |toleration: &Value| {
+        let toleration = Toleration::read(toleration);
+        let mut allowed = allowed.iter().map(Toleration::read);
+        allowed.any(|allowed| allowed.includes(&toleration))
+    };
+    allowed.is_empty() || tolerations.iter().all(is_allowed)
+}
+
 #[derive(Clone, Copy, PartialEq)]
 struct Toleration<'a> {
     key: &'a str,

@@ -18,6 +18,7 @@ mod inert;
 mod odd_requests;
 mod openapi;
 mod plugins;
+mod pod_security;
 mod rbac;
 mod requests;
 mod resource_version_semantics;

@@ -47,6 +47,8 @@ use counting::Admitted;
 use evaluator::Evaluator;
 use scopes::Selector;
 
+pub(super) use pods::is_best_effort;
+
 const RESOURCE_QUOTAS: &str = "resourcequotas";
 /// Maximum attempts after conflicts.
 const RETRIES: usize = 3;

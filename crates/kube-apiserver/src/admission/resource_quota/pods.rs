@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use kubewright_machinery::{json::Read, validation::names::is_qualified_name};
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::{evaluator::number, scopes::Selector};
 use crate::admission::{
     pod_resize::pod_level_resource,
     pod_resources::{self, Counting},
-    resource_list::{self, ResourceList, add},
+    resource_list::{self, ResourceList, add, is_extended_name, is_native},
 };
 
 const COUNT: &str = "count/pods";
@@ -153,16 +153,8 @@ fn compute_usage(requests: &ResourceList, limits: &ResourceList) -> ResourceList
     out
 }
 
-/// Returns whether the resource is native to Kubernetes.
-fn is_native(name: &str) -> bool {
-    !name.contains('/') || name.contains("kubernetes.io/")
-}
-
 fn is_extended(name: &str) -> bool {
-    let extended = !is_native(name)
-        && !name.starts_with(REQUESTS)
-        && is_qualified_name(&format!("{REQUESTS}{name}")).is_empty();
-    extended || name.starts_with(DEVICE_CLASS)
+    is_extended_name(name) || name.starts_with(DEVICE_CLASS)
 }
 
 fn lives(pod: &Value, now: Timestamp) -> bool {
@@ -182,7 +174,8 @@ fn lives(pod: &Value, now: Timestamp) -> bool {
         .is_ok_and(|end| now <= end)
 }
 
-fn is_best_effort(pod: &Value) -> bool {
+/// Returns whether the pod asks for nothing.
+pub(in crate::admission) fn is_best_effort(pod: &Value) -> bool {
     if let Some(class) = pod["status"]["qosClass"]
         .as_str()
         .filter(|class| !class.is_empty())
