@@ -11,15 +11,20 @@ use kubewright_apiserver::{
     registry::BlockingPool,
 };
 use kubewright_machinery::{Status, json::Read, status};
+use kubewright_metrics::TextWriter;
 use kubewright_store::{MemoryStore, Revision, Store};
 use serde_json::json;
 
 use crate::{
     AuthorizationMode, ServiceAccountKeys,
-    admission::{self, PluginName, PodSecurityConfiguration, Selection, stored::Stored},
+    admission::{
+        self, PluginName, PodSecurityConfiguration, Selection, stored::Stored,
+        webhook::WebhookMetrics,
+    },
     authentication, bootstrap,
     crds::{Conversions, Crds},
     flow_control::{self, Flows},
+    follow::Following,
     kinds::{self, Environment, namespaces},
     openapi::BuiltInDescriptions,
     outgoing::{Outgoing, Services},
@@ -253,7 +258,7 @@ impl KubeApiServerBuilder {
     }
 
     /// Adds an admission plugin. Plugins run in the order in which they are added, after the in-tree plugins and before
-    /// ResourceQuota. A custom object that a plugin has changed is pruned and defaulted by its schema again.
+    /// webhooks and ResourceQuota. A custom object that a plugin has changed is pruned and defaulted by its schema again.
     #[must_use]
     pub fn plugin(mut self, plugin: Arc<dyn Plugin>) -> Self {
         self.plugins.push(plugin);
@@ -286,8 +291,8 @@ impl KubeApiServerBuilder {
         self
     }
 
-    /// Answers with a `Warning` header when an object is written that this server stores and does not act on yet: webhook
-    /// configurations and admission policies. Off by default, since a real server has no such warnings.
+    /// Answers with a `Warning` header when an object is written that this server stores and does not act on yet:
+    /// admission policies. Off by default, since a real server has no such warnings.
     #[must_use]
     pub fn warn_about_inert_objects(mut self) -> Self {
         self.warns_about_inert = true;
@@ -380,6 +385,8 @@ impl KubeApiServerBuilder {
             compiler: BlockingPool::new(COMPILER_THREADS),
             service_range: self.service_range,
             conversions: self.conversions,
+            mutating_webhooks: Arc::new(Following::new(store.clone())),
+            validating_webhooks: Arc::new(Following::new(store.clone())),
             outgoing: Outgoing::new(self.services, Stored(store.clone())),
         };
         let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored::new(store.clone())));
@@ -399,7 +406,8 @@ impl KubeApiServerBuilder {
         if self.warns_about_inert {
             chain.push(Arc::new(admission::InertWarning));
         }
-        // No in-tree plugin changes custom objects.
+        let webhooks = WebhookMetrics::default();
+        // No in-tree plugin changes custom objects, but webhooks do, which the chain notices.
         let spares = self.plugins.is_empty();
         chain.extend(self.plugins);
         chain.extend(admission::last_plugins(&environment, &self.selection));
@@ -429,6 +437,8 @@ impl KubeApiServerBuilder {
             None => server,
         };
         let server = server.build();
+        let metrics = move |out: &mut TextWriter| webhooks.collect(out);
+        server.metrics().collect_with(metrics);
         accounts.tokens.start(&server);
         matcher.start(&server);
         if let Some(plugin) = provision {

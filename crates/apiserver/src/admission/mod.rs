@@ -1,7 +1,7 @@
 //! Admission: a chain of [`Plugin`]s that may change or reject a write.
 //!
 //! All plugins mutate the object after it was decoded and defaulted. All plugins validate it before it is stored. A delete and a
-//! connect pass both too, without an object.
+//! connect pass both too, a delete without an object.
 
 mod attributes;
 mod namespace_lifecycle;
@@ -56,7 +56,8 @@ pub trait Plugin: Send + Sync {
         true
     }
 
-    /// Changes the object. A new object has no `metadata.managedFields` yet. `object` is `None` for deletes and connects.
+    /// Changes the object. A new object has no `metadata.managedFields` yet. `object` is `None` for deletes; that of a connect
+    /// is its options.
     async fn mutate(
         &self,
         _cx: &RequestContext,
@@ -66,7 +67,7 @@ pub trait Plugin: Send + Sync {
         Ok(())
     }
 
-    /// Rejects the request by returning an error. `object` is `None` for deletes and connects.
+    /// Rejects the request by returning an error. `object` is `None` for deletes.
     async fn validate(
         &self,
         _cx: &RequestContext,
@@ -163,7 +164,7 @@ impl AdmissionChain {
         Ok(Mutation::Foreign)
     }
 
-    /// Runs both passes of a request that has no object: a delete or a connect.
+    /// Runs both passes of a request that stores no object: a delete, or a connect with its options.
     ///
     /// # Errors
     ///
@@ -172,9 +173,10 @@ impl AdmissionChain {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
+        mut options: Option<&mut Value>,
     ) -> Result<(), Status> {
-        self.mutate(cx, attributes, None).await?;
-        self.validate(cx, attributes, None).await
+        self.mutate(cx, attributes, options.as_deref_mut()).await?;
+        self.validate(cx, attributes, options.as_deref()).await
     }
 
     /// Lets every plugin validate the request.

@@ -89,6 +89,12 @@ impl Record {
         }
     }
 
+    /// Reports whether events of this level, or of a higher one, are recorded.
+    pub(crate) fn is_at(&self, level: Level) -> bool {
+        let state = self.state.lock();
+        state.decided && state.outcome.level >= level
+    }
+
     /// Removes and returns all annotations.
     pub(crate) fn take_annotations(&self) -> Vec<(String, String)> {
         let mut state = self.state.lock();

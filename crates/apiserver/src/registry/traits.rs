@@ -433,6 +433,16 @@ pub trait Connect: Send + Sync {
         true
     }
 
+    /// Returns the options of a request as an object of the kind of the subresource, which admission sees; `null` without any.
+    fn options(&self, _cx: &RequestContext) -> Value {
+        Value::Null
+    }
+
+    /// Returns whether admission decides about requests. It does not about those that only read.
+    fn is_admitted(&self) -> bool {
+        true
+    }
+
     /// Handles the request with any response: a stream, or `101 Switching Protocols` after
     /// `hyper::upgrade::on(&mut request)`.
     async fn connect(

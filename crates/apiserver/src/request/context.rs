@@ -3,10 +3,14 @@
 use std::{fmt, sync::Arc};
 
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use super::{info::RequestInfo, query::Query};
 use crate::{
-    admission::AdmissionChain, audit::record::Record, auth::Authorizer, registry::Resource,
+    admission::AdmissionChain,
+    audit::{Level, record::Record},
+    auth::Authorizer,
+    registry::Resource,
 };
 
 /// An authenticated user.
@@ -80,6 +84,7 @@ pub struct Warnings(Arc<Mutex<Vec<String>>>);
 ///     admission: AdmissionChain::default(),
 ///     authorizer: Arc::new(AlwaysAllow),
 ///     annotations: Annotations::default(),
+///     deadline: None,
 /// };
 /// assert_eq!(cx.namespace(), "north");
 /// assert_eq!(cx.field_manager(""), "kubectl");
@@ -104,6 +109,8 @@ pub struct RequestContext {
     pub authorizer: Arc<dyn Authorizer>,
     /// Collects annotations for the audit event.
     pub annotations: Annotations,
+    /// The time at which the request is given up, unless it may last.
+    pub deadline: Option<Instant>,
 }
 
 /// The annotations of an audit event, collected while the request is handled. Clones share one list. Without audit there is
@@ -150,6 +157,13 @@ impl Annotations {
         let Some(record) = &self.0 else { return };
         if record.annotate(key, value).is_err() {
             tracing::warn!(key, "an audit annotation is already set");
+        }
+    }
+
+    /// Adds an annotation to events of a level or a higher one.
+    pub fn add_at(&self, level: Level, key: &str, value: impl FnOnce() -> String) {
+        if self.0.as_ref().is_some_and(|record| record.is_at(level)) {
+            self.add(key, value);
         }
     }
 

@@ -314,6 +314,7 @@ mod tests {
             admission: AdmissionChain::default(),
             authorizer: Arc::new(AlwaysAllow),
             annotations: Annotations::default(),
+            deadline: None,
         };
         let events = Box::pin(stream::iter([batch]).chain(stream::pending()));
         let timeout = Duration::from_secs(60);

@@ -89,6 +89,7 @@ pub(super) async fn run(
         admission: server.shared.admission.clone(),
         authorizer: server.shared.authorizer.clone(),
         annotations,
+        deadline: None,
     };
     if let Some(text) = &resource.spec.deprecation {
         cx.warnings.add(text.clone());

@@ -13,12 +13,13 @@ mod patched_kind;
 mod update;
 mod write;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 pub use patched_kind::check_patched_kind;
 
 use http::{Method, Request, Response};
-use kubewright_machinery::{Status, status};
+use kubewright_machinery::{Status, status, time::parse_duration};
+use tokio::time::Instant;
 
 use crate::{
     body::Body,
@@ -30,6 +31,9 @@ use crate::{
         negotiate::{self, Media, Offer},
     },
 };
+
+/// The longest that a write may take, its webhooks included.
+const LONGEST_WRITE: Duration = Duration::from_secs(34);
 
 /// The target of a request: a resource, or one of its subresources.
 pub(crate) struct Target {
@@ -220,7 +224,28 @@ pub(crate) fn not_allowed() -> Status {
 ///
 /// The future of each verb is boxed: a future is as large as the largest one that it may await, and this one is moved into the
 /// timeout and the panic guard of every request.
-pub(crate) async fn run(call: Call) -> Result<Response<Body>, Status> {
+pub(crate) async fn run(mut call: Call) -> Result<Response<Body>, Status> {
+    let info = call.cx.info.clone();
+    if !matches!(
+        info.verb,
+        Verb::Create | Verb::Update | Verb::Patch | Verb::Delete
+    ) {
+        return run_verb(call).await;
+    }
+    let now = Instant::now();
+    let asked = call.cx.query.first("timeout").and_then(|text| {
+        let nanoseconds = u64::try_from(parse_duration(text).ok()?).ok()?;
+        Some(Duration::from_nanos(nanoseconds)).filter(|asked| !asked.is_zero())
+    });
+    call.cx.deadline = Some(now + asked.map_or(LONGEST_WRITE, |asked| asked.min(LONGEST_WRITE)));
+    let written = tokio::time::timeout_at(now + LONGEST_WRITE, run_verb(call)).await;
+    written.unwrap_or_else(|_| {
+        let text = "Timeout: request did not complete within requested timeout - context deadline exceeded";
+        Err(status::timeout(text, 0))
+    })
+}
+
+async fn run_verb(call: Call) -> Result<Response<Body>, Status> {
     let info = call.cx.info.clone();
     let method = match call.request.method() {
         // Custom resources go by the verb, which is the same for both.

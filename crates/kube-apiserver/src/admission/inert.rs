@@ -14,16 +14,13 @@ use super::forbidden::is_for;
 const GROUP: &str = "admissionregistration.k8s.io";
 
 /// The resources, and what is not done about their objects.
-const INERT: [(&str, &str); 6] = [
-    ("validatingwebhookconfigurations", WEBHOOKS),
-    ("mutatingwebhookconfigurations", WEBHOOKS),
+const INERT: [(&str, &str); 4] = [
     ("validatingadmissionpolicies", POLICIES),
     ("validatingadmissionpolicybindings", POLICIES),
     ("mutatingadmissionpolicies", POLICIES),
     ("mutatingadmissionpolicybindings", POLICIES),
 ];
 
-const WEBHOOKS: &str = "admission webhooks are not called by this server yet";
 const POLICIES: &str = "admission policies are not enforced by this server yet";
 
 /// Warns when an object is written that nothing acts on.

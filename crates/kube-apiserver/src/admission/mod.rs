@@ -29,12 +29,13 @@
 //! | [`pod_topology_labels`] | labels a pod with the zone and the region of its node |
 //! | [`node_declared_features`] | rejects updates that need features which the node does not declare |
 //! | [`pod_resize`] | rejects resizes that do not fit on the node |
+//! | [`webhook`] | calls the admission webhooks of the cluster |
 //! | [`resource_quota`] | enforces the `ResourceQuota`s of the namespace |
 //! | [`always_deny`] | rejects everything; off by default |
 //!
 //! `inert` warns about objects that nothing acts on yet; only `kubewright up` switches it on.
 //!
-//! Not implemented: the plugins for webhooks and policies, and those that need a configuration file (`ImagePolicyWebhook`,
+//! Not implemented: the plugins for policies, and those that need a configuration file (`ImagePolicyWebhook`,
 //! `EventRateLimit`). The plugins of features that are off by default have only their names. `NamespaceLifecycle` is in
 //! `kubewright-apiserver`.
 
@@ -52,7 +53,6 @@ mod fields;
 mod forbidden;
 mod inert;
 pub(crate) mod limit_ranger;
-#[allow(dead_code, reason = "webhooks and policies are to come")]
 pub(crate) mod matching;
 pub(crate) mod namespace_exists;
 pub(crate) mod node_declared_features;
@@ -77,12 +77,8 @@ pub(crate) mod taint_nodes_by_condition;
 #[cfg(test)]
 mod testing;
 mod tolerations;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "webhooks and policies are to come"
-)]
 pub(crate) mod versioned;
+pub(crate) mod webhook;
 
 use std::sync::Arc;
 
@@ -126,6 +122,7 @@ pub use selection::{PluginName, UnknownPlugin, UnsupportedPlugin};
 pub(crate) use service_account::ServiceAccount;
 pub(crate) use storage_in_use::StorageObjectInUseProtection;
 pub(crate) use taint_nodes_by_condition::TaintNodesByCondition;
+use webhook::{MutatingAdmissionWebhook, ValidatingAdmissionWebhook, WebhookMetrics, Webhooks};
 
 /// Returns the selected plugins between `NamespaceLifecycle` and webhooks, in order.
 pub(crate) fn plugins(
@@ -207,6 +204,30 @@ fn plugin(
         "PodResizeValidator" => Arc::new(PodResizeValidator::new(store)),
         _ => return None,
     })
+}
+
+/// Returns the selected plugins that call webhooks, in order.
+pub(crate) fn webhooks(
+    environment: &Environment,
+    selection: &Selection,
+    metrics: &WebhookMetrics,
+) -> Vec<Arc<dyn Plugin>> {
+    let mutating = Webhooks::new(environment, &environment.mutating_webhooks, metrics);
+    let validating = Webhooks::new(environment, &environment.validating_webhooks, metrics);
+    let all: [(&'static str, Arc<dyn Plugin>); 2] = [
+        (
+            "MutatingAdmissionWebhook",
+            Arc::new(MutatingAdmissionWebhook(mutating)),
+        ),
+        (
+            "ValidatingAdmissionWebhook",
+            Arc::new(ValidatingAdmissionWebhook(validating)),
+        ),
+    ];
+    all.into_iter()
+        .filter(|(name, _)| selection.has(name))
+        .map(|(_, plugin)| plugin)
+        .collect()
 }
 
 /// Returns `NamespaceAutoProvision`, which must be the first plugin, if it is selected. It has to be started.

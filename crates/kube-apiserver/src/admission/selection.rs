@@ -20,7 +20,7 @@ pub struct PluginName(&'static str);
 pub struct UnknownPlugin(String);
 
 /// The plugins of this server, in order.
-const IMPLEMENTED: [&str; 35] = [
+const IMPLEMENTED: [&str; 37] = [
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceLifecycle",
@@ -54,6 +54,8 @@ const IMPLEMENTED: [&str; 35] = [
     "NodeDeclaredFeatureValidator",
     "JobValidation",
     "PodResizeValidator",
+    "MutatingAdmissionWebhook",
+    "ValidatingAdmissionWebhook",
     "ResourceQuota",
     "AlwaysDeny",
 ];
@@ -88,13 +90,11 @@ const IDLE: [&str; 5] = [
 ];
 
 /// The plugins that only kube-apiserver has.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 4] = [
     "ImagePolicyWebhook",
     "EventRateLimit",
     "MutatingAdmissionPolicy",
-    "MutatingAdmissionWebhook",
     "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionWebhook",
 ];
 
 /// The plugins that cannot be enabled: they do nothing without a configuration, which this server does not take.
@@ -188,8 +188,8 @@ mod tests {
         assert_eq!(IMPLEMENTED.len() + OTHERS.len(), 41);
         let quota: PluginName = "ResourceQuota".parse().unwrap();
         assert!(quota.is_implemented());
-        let webhooks: PluginName = "MutatingAdmissionWebhook".parse().unwrap();
-        assert!(!webhooks.is_implemented());
+        let absent: PluginName = "AlwaysPullImages".parse().unwrap();
+        assert!(!absent.is_implemented());
         assert_eq!(
             "Quota".parse::<PluginName>().unwrap_err().to_string(),
             "admission plugin \"Quota\" is unknown"

@@ -50,6 +50,7 @@ impl Scene {
             admission: AdmissionChain::default(),
             authorizer: Arc::new(AlwaysAllow),
             annotations: Default::default(),
+            deadline: None,
         };
         Self {
             store: Arc::new(MemoryStore::new()),

@@ -120,7 +120,7 @@ impl Delete for Removed {
             return self.inner.delete(cx, name, options).await;
         }
         let attributes = Attributes::delete(name, &crd, options);
-        cx.admission.admit(cx, &attributes).await?;
+        cx.admission.admit(cx, &attributes, None).await?;
         let now = rfc3339(crds.environment.clock.now());
         let marking = |crd: &mut Value| {
             check_preconditions(name, options, crd)?;

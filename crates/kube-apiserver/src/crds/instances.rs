@@ -82,6 +82,7 @@ impl Instances {
             admission: AdmissionChain::default(),
             authorizer: Arc::new(AlwaysAllow),
             annotations: Annotations::default(),
+            deadline: None,
             resource,
         }
     }

@@ -94,6 +94,11 @@ impl<I: Index> Following<I> {
         Ok(self.index.read())
     }
 
+    /// Calls a function with the index, unless bringing it up to date has to wait.
+    pub(crate) fn peek<R>(&self, f: impl FnOnce(&I) -> R) -> Option<R> {
+        (self.is_current() || self.catch_up()).then(|| f(&self.index.read()))
+    }
+
     /// Returns whether the index includes every write that was noted.
     pub(crate) fn is_current(&self) -> bool {
         // Read in this order: a write that is counted in between makes them differ.

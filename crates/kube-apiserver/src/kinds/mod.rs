@@ -23,9 +23,10 @@ use kubewright_machinery::gvk::{GroupKind, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
 
 use crate::{
+    admission::webhook::{self, Configurations, Family},
     crds::Conversions,
     flow_control::{self, Flows},
-    follow::Noted,
+    follow::{Following, Noted},
     outgoing::Outgoing,
     rbac::{Escalation, Policy},
     reviews,
@@ -57,6 +58,10 @@ pub(crate) struct Environment {
     pub(crate) service_range: ServiceRange,
     /// In-process conversions of custom resources.
     pub(crate) conversions: Conversions,
+    /// The stored mutating webhooks.
+    pub(crate) mutating_webhooks: Arc<Following<Configurations<webhook::Mutating>>>,
+    /// The stored validating webhooks.
+    pub(crate) validating_webhooks: Arc<Following<Configurations<webhook::Validating>>>,
     /// Calls webhooks.
     pub(crate) outgoing: Outgoing,
 }
@@ -176,6 +181,15 @@ fn generic(
     let store: Arc<dyn Store> = match &escalation {
         Some(_) => Arc::new(Noted::new(store, policy.clone())),
         None if served.group == flow_control::GROUP => Arc::new(Noted::new(store, flows.clone())),
+        None if served.group == webhook::GROUP => match info.plural {
+            webhook::Mutating::PLURAL => {
+                Arc::new(Noted::new(store, environment.mutating_webhooks.clone()))
+            }
+            webhook::Validating::PLURAL => {
+                Arc::new(Noted::new(store, environment.validating_webhooks.clone()))
+            }
+            _ => store,
+        },
         None => store,
     };
     let strategy = BuiltIn::new(rules, Endpoint::main(rules), environment)

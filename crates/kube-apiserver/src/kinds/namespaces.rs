@@ -89,7 +89,7 @@ impl Delete for TerminateFirst {
             return self.0.delete(cx, name, options).await;
         }
         let attributes = Attributes::delete(name, &current, options);
-        cx.admission.admit(cx, &attributes).await?;
+        cx.admission.admit(cx, &attributes, None).await?;
         let now = rfc3339(self.0.clock().now());
         let object = self
             .0

@@ -37,7 +37,7 @@ use connection::{Connection, SendError};
 use pool::{Pool, PooledClient};
 use services::ServiceTarget;
 
-pub(crate) use answer::decode;
+pub(crate) use answer::{check_registered, decode};
 pub(crate) use endpoint::Endpoint;
 pub use services::{ServiceHandler, Services};
 

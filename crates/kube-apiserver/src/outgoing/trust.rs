@@ -40,9 +40,8 @@ pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, Error> {
 
 /// Returns the words of Go for a certificate that nobody vouches for, where that is the failure.
 pub(super) fn describe(error: &std::io::Error) -> String {
-    let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
     let inner = error.get_ref().and_then(|e| e.downcast_ref::<Error>());
-    if inner == Some(&unknown) {
+    if matches!(inner, Some(Error::InvalidCertificate(reason)) if is_about_issuer(reason)) {
         return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
             .to_owned();
     }

@@ -1,6 +1,7 @@
 //! Subresources of the built-in kinds: one file for each that is more than an update with other rules.
 
 mod binding;
+mod connect_options;
 mod eviction;
 mod log_options;
 mod scale;

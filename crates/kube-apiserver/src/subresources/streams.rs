@@ -15,7 +15,7 @@ use kubewright_apiserver::{
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use serde_json::Value;
 
-use super::log_options;
+use super::{connect_options, log_options};
 use crate::kinds::BuiltInKind;
 
 pub(super) fn handlers(kind: &BuiltInKind<'_>, name: &str) -> Handlers {
@@ -37,6 +37,7 @@ pub(super) fn handlers(kind: &BuiltInKind<'_>, name: &str) -> Handlers {
     let connect = Arc::new(NobodyThere {
         parents: kind.generic.clone(),
         methods,
+        is_log: name == "log",
     });
     Handlers {
         connect: Some(connect),
@@ -47,6 +48,8 @@ pub(super) fn handlers(kind: &BuiltInKind<'_>, name: &str) -> Handlers {
 struct NobodyThere {
     parents: Generic,
     methods: Vec<Method>,
+    /// Whether it only reads, so that admission is not asked.
+    is_log: bool,
 }
 
 #[async_trait]
@@ -57,6 +60,14 @@ impl Connect for NobodyThere {
 
     fn takes_path(&self) -> bool {
         self.methods.contains(&Method::PUT)
+    }
+
+    fn options(&self, cx: &RequestContext) -> Value {
+        connect_options::of(cx)
+    }
+
+    fn is_admitted(&self) -> bool {
+        !self.is_log
     }
 
     async fn connect(

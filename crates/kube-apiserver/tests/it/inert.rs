@@ -9,13 +9,6 @@ use crate::http_client::{APPLY, Http};
 
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 
-fn webhooks() -> Value {
-    json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": "guard"},
-    })
-}
-
 fn policy() -> Value {
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
@@ -38,39 +31,27 @@ async fn a_write_of_what_nobody_acts_on_is_answered_with_a_warning() {
         server.server().clone(),
         Faults::default(),
     ));
-    let warning = "299 - \"validatingwebhookconfigurations.admissionregistration.k8s.io is stored, \
-                   but admission webhooks are not called by this server yet\"";
-    let hooks = format!("{GROUP}/validatingwebhookconfigurations");
-    let created = http.post(&hooks, webhooks()).await;
+    let warning = "299 - \"validatingadmissionpolicies.admissionregistration.k8s.io is stored, \
+                   but admission policies are not enforced by this server yet\"";
+    let policies = format!("{GROUP}/validatingadmissionpolicies");
+    let created = http.post(&policies, policy()).await;
     created.ok();
     assert_eq!(created.warnings(), [warning]);
 
-    let one = format!("{hooks}/guard");
+    let one = format!("{policies}/few");
     let labelled = json!({"metadata": {"labels": {"a": "b"}}});
     let patched = http.patch(&one, labelled).await;
     patched.ok();
     assert_eq!(patched.warnings(), [warning]);
-    let apply = format!("{one}?fieldManager=me");
+    let apply = format!("{one}?fieldManager=me&force=true");
     for _ in 0..2 {
-        let body = webhooks().to_string();
+        let body = policy().to_string();
         let applied = http.send(Method::PATCH, &apply, APPLY, body).await;
         applied.ok();
         assert_eq!(applied.warnings(), [warning]);
     }
     assert!(http.get(&one).await.warnings().is_empty());
     assert!(http.delete(&one).await.warnings().is_empty());
-
-    let created = http
-        .post(&format!("{GROUP}/validatingadmissionpolicies"), policy())
-        .await;
-    created.ok();
-    assert_eq!(
-        created.warnings(),
-        [
-            "299 - \"validatingadmissionpolicies.admissionregistration.k8s.io is stored, \
-             but admission policies are not enforced by this server yet\""
-        ]
-    );
     // Everything else is as usual.
     let map = json!({"metadata": {"name": "colours"}});
     let created = http
@@ -84,8 +65,8 @@ async fn a_write_of_what_nobody_acts_on_is_answered_with_a_warning() {
 async fn a_server_does_not_warn_by_default() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
-    let hooks = format!("{GROUP}/validatingwebhookconfigurations");
-    let created = http.post(&hooks, webhooks()).await;
+    let policies = format!("{GROUP}/validatingadmissionpolicies");
+    let created = http.post(&policies, policy()).await;
     created.ok();
     assert!(
         created.warnings().is_empty(),

@@ -25,3 +25,4 @@ mod resource_version_semantics;
 mod rules;
 mod verbs;
 mod watch;
+mod webhooks;

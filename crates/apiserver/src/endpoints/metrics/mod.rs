@@ -18,7 +18,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use kubewright_metrics::{Counter, Gauge, Histogram};
+use kubewright_metrics::{Counter, Gauge, Histogram, TextWriter};
 use parking_lot::RwLock;
 
 use labels::Labels;
@@ -48,6 +48,8 @@ pub struct ObjectCount {
     pub count: u64,
 }
 
+type CollectOthers = Box<dyn Fn(&mut TextWriter) + Send + Sync>;
+
 type CountObjects = Box<dyn Fn() -> Vec<ObjectCount> + Send + Sync>;
 
 /// The counters of a server.
@@ -69,6 +71,7 @@ pub struct Metrics {
     read_only: Gauge,
     mutating: Gauge,
     objects: RwLock<Option<CountObjects>>,
+    others: RwLock<Vec<CollectOthers>>,
 }
 
 /// The effect of a request on stored objects.
@@ -114,12 +117,18 @@ impl Metrics {
             read_only: Gauge::default(),
             mutating: Gauge::default(),
             objects: RwLock::new(None),
+            others: RwLock::default(),
         }
     }
 
     /// Sets the source of the numbers of stored objects. It is called whenever the metrics are read.
     pub fn count_objects_with(&self, count: impl Fn() -> Vec<ObjectCount> + Send + Sync + 'static) {
         *self.objects.write() = Some(Box::new(count));
+    }
+
+    /// Adds metrics of others. The function is called whenever the metrics are read.
+    pub fn collect_with(&self, collect: impl Fn(&mut TextWriter) + Send + Sync + 'static) {
+        self.others.write().push(Box::new(collect));
     }
 
     /// Counts a finished request.

@@ -26,6 +26,9 @@ pub(super) fn render(metrics: &Metrics) -> String {
     if let Some(count) = metrics.objects.read().as_ref() {
         objects(&mut out, count());
     }
+    for collect in metrics.others.read().iter() {
+        collect(&mut out);
+    }
     let name = "process_start_time_seconds";
     let help = "Start time of the process, in seconds since the epoch.";
     out.heading(name, help, MetricType::Gauge);

@@ -85,7 +85,7 @@ impl Generic {
         let old = self.decode(entry).await?;
         self.check_preconditions(name, options, &old)?;
         let attributes = Attributes::delete(name, &old, options);
-        cx.admission.admit(cx, &attributes).await?;
+        cx.admission.admit(cx, &attributes, None).await?;
         match self.plan(&old, options) {
             Plan::AlreadyPending => Ok(Some(Deleted {
                 object: self.object(entry).await?,

@@ -117,6 +117,7 @@ async fn body(accepted: &Accepted, items: Items) -> Body {
         admission: AdmissionChain::default(),
         authorizer: Arc::new(AlwaysAllow),
         annotations: Annotations::default(),
+        deadline: None,
     };
     let response = list_response(&cx, accepted, &resource, list(items)).await;
     assert_eq!(response.status(), 200);

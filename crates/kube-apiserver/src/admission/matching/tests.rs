@@ -56,6 +56,7 @@ fn context(method: &Method, path: &str, kind: &str) -> RequestContext {
         admission: AdmissionChain::default(),
         authorizer: Arc::new(AlwaysAllow),
         annotations: Default::default(),
+        deadline: None,
     }
 }
 

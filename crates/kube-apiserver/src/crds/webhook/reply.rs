@@ -7,7 +7,7 @@ use kubewright_machinery::{
 };
 use serde_json::{Map, Value};
 
-use crate::outgoing::{excerpt, quoted_excerpt};
+use crate::outgoing::{check_registered, excerpt, quoted_excerpt};
 
 /// Returns the objects of a successful review.
 pub(super) fn converted_objects(
@@ -48,32 +48,16 @@ pub(super) fn converted_objects(
 
 /// Checks the type of a review.
 fn check_review(review: &Value, version: &str) -> Result<(), String> {
+    check_registered(review, "apiextensions.k8s.io", "ConversionReview", version)?;
     let text = |key: &str| review[key].as_str().unwrap_or_default();
     let (api_version, kind) = (excerpt(text("apiVersion")), excerpt(text("kind")));
-    let (api_version, kind) = (api_version.as_str(), kind.as_str());
-    let (group, given) = api_version.split_once('/').unwrap_or(("", api_version));
-    if !api_version.is_empty() && !kind.is_empty() {
-        let known = group == "apiextensions.k8s.io" && matches!(given, "v1" | "v1beta1");
-        if !known || kind != "ConversionReview" {
-            return Err(format!(
-                "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
-                go::quote(kind),
-                go::quote(api_version)
-            ));
-        }
-        if given != version {
-            return Err(format!(
-                "converting ({given}.ConversionReview) to ({version}.ConversionReview): unknown conversion"
-            ));
-        }
-        return Ok(());
-    }
-    match version {
-        "v1" => Err(format!(
+    if version == "v1" && (api_version.is_empty() || kind.is_empty()) {
+        let (group, given) = api_version.split_once('/').unwrap_or(("", &api_version));
+        return Err(format!(
             "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got {group}/{given}, Kind={kind}"
-        )),
-        _ => Ok(()),
+        ));
     }
+    Ok(())
 }
 
 /// Returns the error for something that is not a Kubernetes object.

@@ -1,6 +1,7 @@
 //! Decoding of answers, with the errors of client-go.
 
 use http::StatusCode;
+use kubewright_machinery::go;
 use kubewright_schema::{Node, decode_untyped, parse_json, yaml::parse_yaml};
 use serde_json::Value;
 
@@ -49,6 +50,39 @@ fn read(status: StatusCode, body: &[u8], content_type: Option<&str>) -> Result<V
     Err(unread(format!(
         "json: cannot unmarshal {kind} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
     )))
+}
+
+/// Checks that an answer that names its type is a review of a group and version. One that does not is checked by others.
+///
+/// # Errors
+///
+/// Returns the message of kube-apiserver for an answer of another type.
+pub(crate) fn check_registered(
+    answer: &Value,
+    group: &str,
+    kind: &str,
+    version: &str,
+) -> Result<(), String> {
+    let text = |key: &str| excerpt(answer[key].as_str().unwrap_or_default());
+    let (api_version, given_kind) = (text("apiVersion"), text("kind"));
+    if api_version.is_empty() || given_kind.is_empty() {
+        return Ok(());
+    }
+    let (given_group, given) = api_version.split_once('/').unwrap_or(("", &api_version));
+    let known = given_group == group && matches!(given, "v1" | "v1beta1");
+    if !known || given_kind != kind {
+        return Err(format!(
+            "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+            go::quote(&given_kind),
+            go::quote(&api_version)
+        ));
+    }
+    if given != version {
+        return Err(format!(
+            "converting ({given}.{kind}) to ({version}.{kind}): unknown conversion"
+        ));
+    }
+    Ok(())
 }
 
 /// Returns the error for a code that is not a success.
