@@ -19,7 +19,7 @@ use rustls::{
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::*;
+use super::{issue::Issued, *};
 
 const NAMESPACE: &str = "default";
 const SERVICE: &str = "crew-webhook-service";
@@ -230,4 +230,33 @@ async fn a_secret_that_is_lost_or_spoilt_is_made_anew_and_no_review_is_refused()
     }
     let certificates: BTreeSet<_> = caller.seen.iter().map(|(leaf, _)| leaf).collect();
     assert_eq!(certificates.len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_that_are_replaced_are_presented_once_they_fit() {
+    let directory = std::env::temp_dir().join(format!("kubewright-files-{}", std::process::id()));
+    let names = ["a.b.svc".to_owned()];
+    let now = jiff::Timestamp::now().as_second();
+    let [old, new] = [(); 2].map(|()| Issued::new(&names, &[], now).unwrap());
+    let write = |file: &str, text: &str| std::fs::write(directory.join(file), text).unwrap();
+    std::fs::create_dir_all(&directory).unwrap();
+    write("tls.crt", &old.certificate);
+    write("tls.key", &old.key);
+    let certificates = Certificates::directory(&directory);
+    let presented = Arc::new(certificates.obtain().await.unwrap());
+    let kept = presented.clone();
+    let keeping = tokio::spawn(async move { certificates.keep(&kept).await });
+    let later = Duration::from_secs(25);
+
+    // Only one of the files is written yet.
+    write("tls.crt", &new.certificate);
+    tokio::time::sleep(later).await;
+    assert_eq!(presented.certificate(), old.certificate.as_bytes());
+    write("tls.key", &new.key);
+    tokio::time::sleep(later).await;
+    assert_eq!(presented.certificate(), new.certificate.as_bytes());
+    assert_eq!(presented.check(now), Ok(()));
+    assert!(presented.check(now + 100 * 86_400).is_err());
+    keeping.abort();
+    std::fs::remove_dir_all(&directory).unwrap();
 }

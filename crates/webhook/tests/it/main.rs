@@ -1,4 +1,4 @@
-//! Webhooks, called in process.
+//! Webhooks, called in process and served beside a manager.
 
 extern crate kubewright_resource as kubewright;
 
@@ -6,3 +6,4 @@ mod admitting;
 mod captain;
 mod converting;
 mod protocol;
+mod serving;
