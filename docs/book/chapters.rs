@@ -36,6 +36,7 @@ chapters! {
     watches = "howto/watches.md",
     status = "howto/status.md",
     versions = "howto/versions.md",
+    webhooks = "howto/webhooks.md",
     finalizers = "howto/finalizers.md",
     leader_election = "howto/leader-election.md",
     observe = "howto/observe.md",

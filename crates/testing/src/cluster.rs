@@ -6,7 +6,7 @@ use std::{
 };
 
 use kubewright_apiserver::{audit::Ring, auth::LocalUsers};
-use kubewright_cluster::{Cluster, Endpoint, Error, Storage};
+use kubewright_cluster::{Cluster, Endpoint, Error, ServiceHandler, Storage};
 use kubewright_kube_apiserver::{
     AnonymousAccess, AuthorizationMode, Conversions, FIRST_REVISION, KubeApiServer,
     ServiceAccountKeys, Services,
@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     access::{Gate, Watched, admin},
     endless::Counters,
-    faults::{Faults, FaultyServer},
+    faults::{Faults, FaultyServer, FaultyService},
     managers::Attached,
     recording::Record,
     time::{TestClock, Time},
@@ -136,10 +136,11 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Starts a cluster with these objects.
+    /// Starts a cluster with these objects. Its services are its own.
     pub(crate) async fn start(&self) -> TestCluster {
         let fork = Self {
             store: self.store.fork(),
+            services: Services::default(),
             ..self.clone()
         };
         TestCluster::on(fork, TestClock::default()).await
@@ -256,6 +257,20 @@ impl TestCluster {
     /// machine. Forks share them.
     pub fn services(&self) -> &Services {
         &self.services
+    }
+
+    /// Lets code in this process answer the calls of the cluster to webhooks at a service, in place of a connection. The
+    /// [faults](crate::Faults::inject_webhook) of webhooks hit it.
+    pub fn serve_webhooks(
+        &self,
+        namespace: &str,
+        service: &str,
+        port: u16,
+        handler: Arc<dyn ServiceHandler>,
+    ) {
+        let faults = self.faults.clone();
+        let handler = Arc::new(FaultyService { handler, faults });
+        self.services.set_handler(namespace, service, port, handler);
     }
 
     /// Compacts the history: watches and lists from earlier revisions fail with 410 from now on.

@@ -55,7 +55,7 @@
 //! | `managers` | running managers, and waiting until they are [settled](TestCluster::settled) |
 //! | `time` | [`Time`]: virtual time; [`TestClock`] |
 //! | `perturb` | a program under every perturbation |
-//! | `faults` | [`Fault`]s to inject: errors, conflicts, watches that break or lag |
+//! | `faults` | [`Fault`]s to inject: errors, conflicts, watches that break or lag; [`WebhookFault`]s |
 //! | `audited` | the requests that a cluster was sent |
 //! | `controllers` | the built-in controllers |
 //! | `recording` | files of the permissions that users needed |
@@ -73,7 +73,7 @@ mod recording;
 mod time;
 
 pub use cluster::{TestCluster, TestClusterBuilder};
-pub use faults::{Fault, Faults, FaultyServer, Match};
+pub use faults::{Fault, Faults, FaultyServer, Match, WebhookFault};
 pub use kubewright_apiserver::{audit, request::Verb};
 pub use kubewright_builtin_controllers::Controllers;
 pub use kubewright_cluster::{

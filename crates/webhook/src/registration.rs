@@ -42,7 +42,7 @@ pub struct Registration {
     pub name: String,
     /// The versions of the review that the server understands, the preferred first.
     pub admission_review_versions: Vec<String>,
-    /// What happens if the webhook cannot be called.
+    /// The policy for requests while the webhook cannot be called.
     pub failure_policy: FailurePolicy,
     /// Whether the webhook has effects besides its answer.
     pub side_effects: SideEffects,
@@ -112,7 +112,7 @@ pub enum WebhookType {
     Validating,
 }
 
-/// What happens if a webhook cannot be called.
+/// The policy for requests while a webhook cannot be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum FailurePolicy {
     /// The request fails.

@@ -142,7 +142,7 @@ impl Webhook {
         rules.into_iter().fold(self, Self::rule)
     }
 
-    /// Sets what happens if it cannot be called. Defaults to [`FailurePolicy::Fail`].
+    /// Sets the policy for requests while it cannot be called. Defaults to [`FailurePolicy::Fail`].
     pub fn failure_policy(mut self, policy: FailurePolicy) -> Self {
         self.registration.failure_policy = policy;
         self

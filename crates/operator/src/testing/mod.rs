@@ -1,6 +1,7 @@
 //! [`OperatorCluster`]: an operator on a test cluster, in one line.
 
 mod roles;
+mod webhooks;
 
 use std::ops::Deref;
 
@@ -67,7 +68,8 @@ impl Operator {
     }
 
     /// Installs the operator on a test cluster: its CustomResourceDefinitions, the conversions of their objects, its
-    /// ServiceAccount, and its roles, which are those that `kubewright generate` writes. Switches RBAC on.
+    /// ServiceAccount, its roles, which are those that `kubewright generate` writes, and its webhooks, which the cluster calls
+    /// in the same process. Switches RBAC on.
     ///
     /// # Errors
     ///
@@ -86,8 +88,13 @@ impl Operator {
         self.install(cluster.client()).await?;
         let manager = Manager::new(cluster.client());
         let client = manager.client().clone().with_field_manager(&self.name);
-        let applied = roles::apply_roles(&client, &self.name, &self.model()?.rules).await;
-        applied.map_err(OperatorError::Roles)
+        let model = self.model()?;
+        let mut rules = model.webhook_rules();
+        rules.extend(model.rules);
+        let applied = roles::apply_roles(&client, &self.name, &rules).await;
+        applied.map_err(OperatorError::Roles)?;
+        self.route(cluster)?;
+        self.apply_configurations(cluster).await
     }
 
     /// Starts a test cluster with the built-in controllers, installs the operator on it, and runs it.
@@ -158,6 +165,11 @@ impl Operator {
 impl Installable for Operator {
     async fn install(&self, cluster: &TestCluster) -> Result<(), BoxError> {
         self.install_on(cluster).await?;
+        Ok(())
+    }
+
+    fn serve(&self, cluster: &TestCluster) -> Result<(), BoxError> {
+        self.route(cluster)?;
         Ok(())
     }
 

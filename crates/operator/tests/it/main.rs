@@ -9,3 +9,4 @@ mod installing;
 mod logging;
 mod permissions;
 mod perturbed;
+mod webhooks;

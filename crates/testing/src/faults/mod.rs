@@ -4,11 +4,12 @@
 //! in which they were injected.
 
 mod select;
+mod webhooks;
 
 use std::{
     convert::Infallible,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicUsize},
     task::{Context, Poll},
     time::Duration,
 };
@@ -28,6 +29,9 @@ use tokio::sync::watch;
 use tower::Service;
 
 pub use select::Match;
+pub(crate) use webhooks::FaultyService;
+use webhooks::PlannedWebhook;
+pub use webhooks::WebhookFault;
 
 use crate::endless::{Counters, is_write};
 
@@ -100,6 +104,9 @@ pub struct Faults(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     planned: Mutex<Vec<Planned>>,
+    webhooks: Mutex<Vec<PlannedWebhook>>,
+    /// The number of calls of webhooks.
+    webhook_calls: AtomicUsize,
     /// True while the server is down.
     down: watch::Sender<bool>,
 }
@@ -116,15 +123,18 @@ impl Faults {
         self.0.planned.lock().push(Planned { fault, on, times });
     }
 
-    /// Returns the number of requests that faults are still to hit.
+    /// Returns the number of requests and calls of webhooks that faults are still to hit.
     pub fn pending(&self) -> usize {
         let planned = self.0.planned.lock();
-        planned.iter().map(|planned| planned.times).sum()
+        let requests: usize = planned.iter().map(|planned| planned.times).sum();
+        let webhooks = self.0.webhooks.lock();
+        requests + webhooks.iter().map(PlannedWebhook::times).sum::<usize>()
     }
 
     /// Removes all faults.
     pub fn clear(&self) {
         self.0.planned.lock().clear();
+        self.0.webhooks.lock().clear();
         self.come_back();
     }
 

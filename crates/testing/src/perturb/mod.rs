@@ -271,6 +271,7 @@ impl Perturb {
         let measures = Measures {
             writes: undisturbed.writes,
             pauses: undisturbed.pauses,
+            webhook_calls: undisturbed.webhook_calls,
             stale_by: self.stale_by.clone(),
             election: self.script.election,
             at_most: self.at_most,

@@ -37,12 +37,16 @@ pub enum Perturbation {
         /// The number of writes before the loss.
         after_write: usize,
     },
+    /// Every call of a webhook takes almost a second, the least time limit that a webhook can have. Tried if webhooks are called
+    /// in the undisturbed run.
+    SlowWebhooks,
 }
 
 /// The properties of an undisturbed run.
 pub(super) struct Measures {
     pub(super) writes: usize,
     pub(super) pauses: usize,
+    pub(super) webhook_calls: usize,
     pub(super) stale_by: RangeInclusive<usize>,
     pub(super) election: bool,
     pub(super) at_most: usize,
@@ -72,6 +76,9 @@ impl Measures {
             let writes = self.spread(1..=self.writes);
             plan.extend(writes.map(|after_write| Perturbation::LeaseLost { after_write }));
         }
+        if self.webhook_calls > 0 {
+            plan.push(Perturbation::SlowWebhooks);
+        }
         plan
     }
 
@@ -97,6 +104,7 @@ impl fmt::Display for Perturbation {
             Self::LeaseLost { after_write } => {
                 write!(f, "lease lost after write {after_write}")
             }
+            Self::SlowWebhooks => write!(f, "slow webhooks"),
         }
     }
 }
@@ -109,6 +117,7 @@ mod tests {
         Measures {
             writes,
             pauses: 2,
+            webhook_calls: 0,
             stale_by: 1..=3,
             election: true,
             at_most,
@@ -141,6 +150,14 @@ mod tests {
             })
             .collect();
         assert_eq!(crashes, [0, 250, 500, 750, 1000]);
+    }
+
+    #[test]
+    fn webhooks_are_slow_if_there_are_any() {
+        let mut measures = measures(1, 64);
+        assert!(!measures.plan().contains(&Perturbation::SlowWebhooks));
+        measures.webhook_calls = 1;
+        assert!(measures.plan().contains(&Perturbation::SlowWebhooks));
     }
 
     #[test]

@@ -74,6 +74,16 @@ pub trait Installable: Sized + 'static {
     /// Installs on the cluster what the program needs, such as CustomResourceDefinitions and roles.
     fn install(&self, cluster: &TestCluster) -> impl Future<Output = Result<(), BoxError>>;
 
+    /// Lets this program answer calls of the cluster, such as those to its webhooks. Called for every cluster, and whenever the
+    /// program is started; the calls stay with a program that was killed until another is started, as if it had a replica.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the program is invalid.
+    fn serve(&self, _cluster: &TestCluster) -> Result<(), BoxError> {
+        Ok(())
+    }
+
     /// Returns the user that the program runs as, such as `system:serviceaccount:shop-system:shop`. A request of this user that
     /// is denied fails the run. Defaults to the administrator.
     fn user(&self) -> Option<String> {
@@ -100,11 +110,16 @@ pub struct Installed<I>(I);
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Parts {
-    pub(super) build: Arc<dyn Fn(ManagerBuilder) -> Result<Manager, ManagerError> + Send + Sync>,
+    pub(super) build: Arc<Build>,
     pub(super) install: Arc<Install>,
+    pub(super) serve: Arc<Serve>,
     pub(super) user: Arc<dyn Fn() -> Option<String> + Send + Sync>,
     pub(super) controllers: Controllers,
 }
+
+type Build = dyn Fn(ManagerBuilder, &TestCluster) -> Result<Manager, ManagerError> + Send + Sync;
+
+type Serve = dyn Fn(&TestCluster) -> Result<(), BoxError> + Send + Sync;
 
 type Install = dyn Fn(&TestCluster) -> LocalBoxFuture<'_, Result<(), BoxError>> + Send + Sync;
 
@@ -114,8 +129,9 @@ where
 {
     fn into_parts(self) -> Parts {
         Parts {
-            build: Arc::new(self),
+            build: Arc::new(move |builder, _| self(builder)),
             install: Arc::new(|_| Box::pin(async { Ok(()) })),
+            serve: Arc::new(|_| Ok(())),
             user: Arc::new(|| None),
             controllers: Controllers::none(),
         }
@@ -130,9 +146,19 @@ where
     fn into_parts(self) -> Parts {
         let program = Arc::new(self);
         let (installed, named) = (program.clone(), program.clone());
+        let served = program.clone();
         Parts {
+            serve: Arc::new(move |cluster| served().serve(cluster)),
             user: Arc::new(move || named().user()),
-            build: Arc::new(move |builder| program().into_manager(builder)),
+            build: Arc::new(move |builder, cluster| {
+                let program = program();
+                let served = program.serve(cluster);
+                served.map_err(|cause| ManagerError::Runnable {
+                    name: "webhooks".to_owned(),
+                    cause,
+                })?;
+                program.into_manager(builder)
+            }),
             install: Arc::new(move |cluster| {
                 let program = installed();
                 Box::pin(async move { program.install(cluster).await })

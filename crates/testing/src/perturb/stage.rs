@@ -22,6 +22,7 @@ use crate::{
     access::{admin, local_user},
     cluster::{Snapshot, TestCluster},
     endless::{Runs, Writes},
+    faults::WebhookFault,
     managers::RunningManager,
 };
 
@@ -38,6 +39,9 @@ const LEASE: [Duration; 3] = [
     Duration::from_secs(25),
     Duration::from_secs(8),
 ];
+
+/// The duration of a call of a slow webhook. The least time limit of a call is a second.
+const SLOW_WEBHOOK: Duration = Duration::from_millis(900);
 
 /// The virtual time after which everything that can run has run.
 const MOMENT: Duration = Duration::from_millis(1);
@@ -80,6 +84,7 @@ pub(super) struct Played {
     pub(super) state: State,
     pub(super) writes: usize,
     pub(super) pauses: usize,
+    pub(super) webhook_calls: usize,
     /// True if the perturbation took effect.
     pub(super) struck: bool,
 }
@@ -204,6 +209,8 @@ pub(super) async fn play(
 ) -> Result<Played, String> {
     progress.is("starting");
     let cluster = start.start().await;
+    let served = (script.program.serve)(&cluster);
+    served.map_err(|error| format!("cannot serve the program: {error}"))?;
     let (user, home) = match (script.program.user)() {
         Some(user) => {
             cluster.fail_on_denied(&user);
@@ -223,6 +230,12 @@ pub(super) async fn play(
         writes: Writes::default(),
         changes: watch::Sender::default(),
     });
+    if perturbation == Some(Perturbation::SlowWebhooks) {
+        let slow = WebhookFault::Slow(SLOW_WEBHOOK);
+        let faults = stage.cluster.faults();
+        faults.inject_webhook(slow, "", stage.script.most_writes);
+        stage.strikes();
+    }
     if perturbation != Some(Perturbation::Down { step: 0 }) {
         stage.start();
         stage.rest().await?;
@@ -243,6 +256,7 @@ pub(super) async fn play(
         state,
         writes: acts.writes,
         pauses: acts.pauses,
+        webhook_calls: stage.cluster.faults().webhook_calls(),
         struck: acts.struck,
     })
 }
@@ -268,7 +282,7 @@ impl Stage {
                 .times(lease, renew_deadline, retry);
             builder = builder.leader_election(config);
         }
-        match (self.script.program.build)(builder) {
+        match (self.script.program.build)(builder, &self.cluster) {
             Ok(manager) => {
                 self.cluster.adopt(&manager);
                 let end = Arc::new(Mutex::new(None));

@@ -1,0 +1,116 @@
+//! Faults of webhooks: errors that are injected between the server and the code that answers it.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{Request, Response};
+use kubewright_cluster::ServiceHandler;
+use serde_json::{Value, json};
+
+use super::Faults;
+
+/// An error of a webhook.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use kubewright_testing::{TestCluster, WebhookFault};
+///
+/// let cluster = TestCluster::start().await;
+/// cluster.faults().inject_webhook(WebhookFault::Down, "/validate-crew-example-com-v1-captain", 1);
+/// assert_eq!(cluster.faults().pending(), 1);
+/// # });
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WebhookFault {
+    /// The connection is refused.
+    Down,
+    /// The answer takes this long.
+    Slow(Duration),
+    /// The request is denied with this message.
+    Denied(String),
+    /// The answer is this text instead of a review.
+    Wrong(String),
+}
+
+/// A fault that is still to hit calls.
+pub(super) struct PlannedWebhook {
+    fault: WebhookFault,
+    path: String,
+    times: usize,
+}
+
+impl PlannedWebhook {
+    pub(super) fn times(&self) -> usize {
+        self.times
+    }
+}
+
+impl Faults {
+    /// Injects a fault into the next `times` calls of the webhook at a path, or of any webhook if the path is empty.
+    ///
+    /// It hits webhooks that are called in process, as those of an operator in tests are.
+    pub fn inject_webhook(&self, fault: WebhookFault, path: &str, times: usize) {
+        let path = path.to_owned();
+        let planned = PlannedWebhook { fault, path, times };
+        self.0.webhooks.lock().push(planned);
+    }
+
+    /// Returns the number of calls of webhooks in process so far.
+    pub fn webhook_calls(&self) -> usize {
+        self.0.webhook_calls.load(Ordering::Relaxed)
+    }
+
+    fn strike_webhook(&self, path: &str) -> Option<WebhookFault> {
+        self.0.webhook_calls.fetch_add(1, Ordering::Relaxed);
+        let mut planned = self.0.webhooks.lock();
+        let hit = planned
+            .iter_mut()
+            .find(|it| it.times > 0 && (it.path.is_empty() || it.path == path))?;
+        hit.times -= 1;
+        let fault = hit.fault.clone();
+        planned.retain(|it| it.times > 0);
+        Some(fault)
+    }
+}
+
+/// A service whose calls the faults hit.
+pub(crate) struct FaultyService {
+    pub(crate) handler: Arc<dyn ServiceHandler>,
+    pub(crate) faults: Faults,
+}
+
+#[async_trait]
+impl ServiceHandler for FaultyService {
+    async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
+        match self.faults.strike_webhook(request.uri().path()) {
+            None => self.handler.call(request).await,
+            Some(WebhookFault::Down) => {
+                Err("dial tcp 127.0.0.1:443: connect: connection refused".to_owned())
+            }
+            Some(WebhookFault::Slow(delay)) => {
+                tokio::time::sleep(delay).await;
+                self.handler.call(request).await
+            }
+            Some(WebhookFault::Denied(message)) => Ok(denied(request.body(), &message)),
+            Some(WebhookFault::Wrong(text)) => Ok(Response::new(text.into())),
+        }
+    }
+}
+
+fn denied(review: &[u8], message: &str) -> Response<Bytes> {
+    let review: Value = serde_json::from_slice(review).unwrap_or_default();
+    let answer = json!({
+        "apiVersion": review["apiVersion"],
+        "kind": review["kind"],
+        "response": {
+            "uid": review["request"]["uid"],
+            "allowed": false,
+            "status": {"message": message, "reason": "Forbidden", "code": 403},
+        },
+    });
+    Response::new(answer.to_string().into())
+}
