@@ -60,6 +60,12 @@ impl Env {
         self
     }
 
+    /// Leaves out a number: a value that the expression cannot use.
+    #[must_use]
+    pub(crate) fn unnamed(self) -> Self {
+        self.variable("", Type::Dyn)
+    }
+
     /// Declares a variable of a declared type. Objects in it are called `type_name` and by their path from there in
     /// messages; variables that share a declared type should share the name.
     #[must_use]

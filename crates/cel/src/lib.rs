@@ -43,6 +43,8 @@
 //! | `value` | values over JSON |
 //! | `functions` | the standard library and those of Kubernetes |
 //! | [`regex`] | Go's regular expressions |
+//! | `admission` | [`AdmissionEnv`]: the expressions of admission policies and match conditions |
+//! | `access` | authorization checks, and the seam for their decisions |
 //! | `rules` | [`Validator`]: the rules of a schema on objects and their updates |
 //! | `schema`, `decl` | [`Schema`] of the data, [`DeclType`] for the checker |
 //! | [`limits`] | the limits on cost |
@@ -50,6 +52,7 @@
 //!
 //! Expressions, their nesting, patterns and costs are all bounded.
 
+mod access;
 mod admission;
 mod ast;
 mod checker;
@@ -70,7 +73,11 @@ mod source;
 mod types;
 mod value;
 
-pub use admission::AdmissionEnv;
+pub use access::{
+    Access, AccessCheck, AccessDecision, AccessDecisions, AccessTarget, AccessedResource,
+    Authorizer,
+};
+pub use admission::{AdmissionEnv, AdmissionInput};
 pub use checker::Checked;
 pub use compile_error::CompileError;
 pub use cost::{CostEstimate, SizeEstimate};
@@ -82,7 +89,7 @@ pub use functions::formats::NamedFormat;
 pub use functions::quantity::Quantity;
 pub use functions::semver::Semver;
 pub use functions::url::Url;
-pub use program::{Activation, Evaluation, Program};
+pub use program::{Activation, Composition, Evaluation, Message, NamedProgram, Program};
 pub use rules::{
     CompiledRule, Outcome, Ratcheting, Reason, Rule, Validator, compile_rules,
     normalized_field_path,

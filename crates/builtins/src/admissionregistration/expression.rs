@@ -1,11 +1,11 @@
 //! Expressions of webhooks and policies, which must compile.
 
-use kubewright_cel::{Checked, CompileError};
+use kubewright_cel::CompileError;
 use kubewright_machinery::field::{self, ErrorList, FieldError, Path};
 
 /// Adds the error of an expression that does not compile.
-pub(crate) fn report(
-    compiled: Result<Checked, CompileError>,
+pub(crate) fn report<T>(
+    compiled: Result<T, CompileError>,
     expression: &str,
     path: &Path,
     errors: &mut ErrorList,

@@ -12,6 +12,7 @@
 //! );
 //! ```
 
+mod input;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -22,8 +23,10 @@ use crate::checker::Checked;
 use crate::compile_error::CompileError;
 use crate::decl::DeclType;
 use crate::env::Env;
+use crate::program::Program;
 use crate::types::Type;
 
+pub use input::AdmissionInput;
 use types::{namespace_type, request_type};
 
 /// The type of the variable `variables`.
@@ -87,15 +90,19 @@ impl AdmissionEnv {
     /// # Errors
     ///
     /// Returns an error if the expression does not compile.
-    pub fn add_variable(&mut self, name: &str, expression: &str) -> Result<(), CompileError> {
-        let compiled = self.compile_any(expression);
-        let of = match &compiled {
-            Ok(checked) => variable_type(checked.output_type()),
-            Err(_) => Type::Dyn,
+    pub fn add_variable(&mut self, name: &str, expression: &str) -> Result<Program, CompileError> {
+        let checked = self.check(expression);
+        let compiled = checked.and_then(|checked| {
+            let of = variable_type(checked.output_type());
+            Ok((of, instantiate(&checked)?))
+        });
+        let (of, program) = match compiled {
+            Ok((of, program)) => (of, Ok(program)),
+            Err(error) => (Type::Dyn, Err(error)),
         };
         let variables = self.variables.get_or_insert_default();
         variables.insert(name.to_owned(), of);
-        compiled.map(|_| ())
+        program
     }
 
     /// Compiles an expression that must be of one of the types in `returns`.
@@ -103,7 +110,7 @@ impl AdmissionEnv {
     /// # Errors
     ///
     /// Returns an error if the expression does not compile or is of another type.
-    pub fn compile(&self, expression: &str, returns: &[Type]) -> Result<Checked, CompileError> {
+    pub fn compile(&self, expression: &str, returns: &[Type]) -> Result<Program, CompileError> {
         let checked = self.check(expression)?;
         let found = checked.output_type();
         if !returns.contains(found) {
@@ -117,26 +124,12 @@ impl AdmissionEnv {
                 "must evaluate to {wanted} but got {found}"
             )));
         }
-        self.instantiate(checked)
-    }
-
-    fn compile_any(&self, expression: &str) -> Result<Checked, CompileError> {
-        self.instantiate(self.check(expression)?)
+        instantiate(&checked)
     }
 
     fn check(&self, expression: &str) -> Result<Checked, CompileError> {
         let compiled = self.env().compile(expression);
         compiled.map_err(|issues| CompileError::Invalid(format!("compilation failed: {issues}")))
-    }
-
-    fn instantiate(&self, checked: Checked) -> Result<Checked, CompileError> {
-        // Messages are checked, but cannot be evaluated yet.
-        if !self.patch_types {
-            checked.program().map_err(|why| {
-                CompileError::Internal(format!("program instantiation failed: {why}"))
-            })?;
-        }
-        Ok(checked)
     }
 
     fn env(&self) -> Env {
@@ -146,16 +139,20 @@ impl AdmissionEnv {
             .variable("oldObject", Type::Dyn)
             .declared("namespaceObject", "kubernetes.Namespace", namespace)
             .declared("request", "kubernetes.AdmissionRequest", request);
-        if self.params {
-            env = env.variable("params", Type::Dyn);
-        }
-        if self.authorizer {
-            let check = Type::object("kubernetes.authorization.ResourceCheck");
-            let authorizer = Type::object("kubernetes.authorization.Authorizer");
-            env = env
-                .variable("authorizer", authorizer)
-                .variable("authorizer.requestResource", check);
-        }
+        // A name that is not declared keeps its number, so that an input serves every environment.
+        env = match self.params {
+            true => env.variable("params", Type::Dyn),
+            false => env.unnamed(),
+        };
+        env = match self.authorizer {
+            true => {
+                let check = Type::object("kubernetes.authorization.ResourceCheck");
+                let authorizer = Type::object("kubernetes.authorization.Authorizer");
+                env.variable("authorizer", authorizer)
+                    .variable("authorizer.requestResource", check)
+            }
+            false => env.unnamed().unnamed(),
+        };
         if let Some(variables) = &self.variables {
             let fields = variables.iter();
             let fields = fields.map(|(name, of)| (name.as_str(), DeclType::scalar(of.clone())));
@@ -167,6 +164,11 @@ impl AdmissionEnv {
             false => env,
         }
     }
+}
+
+fn instantiate(checked: &Checked) -> Result<Program, CompileError> {
+    let program = checked.program();
+    program.map_err(|why| CompileError::Internal(format!("program instantiation failed: {why}")))
 }
 
 /// Returns the type that a variable has for other expressions: objects with fields are `dyn` to them.

@@ -155,3 +155,216 @@ fn patches_are_made_of_messages() {
          (in container '')\n | jsonpatch.escapeKey(\"a\") == \"b\"\n | ...................^"
     );
 }
+
+fn evaluated(env: &AdmissionEnv, expression: &str, input: &AdmissionInput<'_>) -> (String, u64) {
+    let program = env.check(expression).and_then(|c| instantiate(&c)).unwrap();
+    let activation = input.activation();
+    let evaluation = program.evaluate(&activation);
+    let text = match evaluation.result {
+        Ok(value) => value.literal(),
+        Err(error) => error.to_string(),
+    };
+    (text, evaluation.cost)
+}
+
+/// Allows verbs that begin with a `g`.
+#[derive(Debug)]
+struct Readers;
+
+impl crate::AccessDecisions for Readers {
+    fn decision(
+        &self,
+        check: &crate::AccessCheck,
+    ) -> Option<std::sync::Arc<crate::AccessDecision>> {
+        let account = check.service_account.as_deref();
+        Some(std::sync::Arc::new(crate::AccessDecision {
+            allowed: check.verb.starts_with('g'),
+            reason: format!("{account:?} {:?}", check.target),
+            error: (&*check.verb == "err").then(|| "broken".to_owned()),
+        }))
+    }
+}
+
+#[test]
+fn authorization_checks_ask_for_decisions() {
+    let env = AdmissionEnv::new().authorizer();
+    let input = AdmissionInput {
+        decisions: Some(&Readers),
+        ..AdmissionInput::default()
+    };
+    for (expression, result) in [
+        ("authorizer.path('/x').check('get').allowed()", "true"),
+        (
+            "authorizer.group('').resource('pods').check('list').allowed()",
+            "false",
+        ),
+        ("authorizer.requestResource.check('err').errored()", "true"),
+        (
+            "authorizer.requestResource.check('err').error()",
+            "\"broken\"",
+        ),
+        ("authorizer.requestResource.check('get').error()", "\"\""),
+        (
+            "authorizer.path(' ').check('get').allowed()",
+            "path must not be empty",
+        ),
+        (
+            "authorizer.group('').resource('').check('get').allowed()",
+            "resource must not be empty",
+        ),
+        (
+            "authorizer.serviceAccount('a', 'B').path('/').check('get').allowed()",
+            "Invalid service account name",
+        ),
+        (
+            "authorizer.serviceAccount('a.b', 'b').path('/').check('get').allowed()",
+            "Invalid service account namespace",
+        ),
+        (
+            "authorizer.serviceAccount('a', 'b').path('/x').check('get').reason()",
+            r#""Some((\"a\", \"b\")) Path(\"/x\")""#,
+        ),
+    ] {
+        assert_eq!(
+            evaluated(&env, expression, &input).0,
+            result,
+            "{expression}"
+        );
+    }
+    let resource = "authorizer.group('g').resource('r').subresource('s').namespace('n').name('x')\
+         .fieldSelector('f').labelSelector('l').check('get').reason()";
+    let (reason, cost) = evaluated(&env, resource, &input);
+    for part in [
+        "group: \\\"g\\\"",
+        "label_selector: \\\"l\\\"",
+        "name: \\\"x\\\"",
+    ] {
+        assert!(reason.contains(part), "{reason}");
+    }
+    assert_eq!(cost, 350_009);
+    let absent = AdmissionInput::default();
+    let (text, _) = evaluated(
+        &env,
+        "authorizer.path('/x').check('get').allowed()",
+        &absent,
+    );
+    assert_eq!(text, "no such attribute(s): authorizer");
+}
+
+#[test]
+fn two_checks_fit_into_an_expression() {
+    let env = AdmissionEnv::new().authorizer();
+    let input = AdmissionInput {
+        decisions: Some(&Readers),
+        ..AdmissionInput::default()
+    };
+    let check = "authorizer.requestResource.check('get').allowed()";
+    let two = format!("{check} && {check}");
+    assert_eq!(evaluated(&env, &two, &input), ("true".to_owned(), 700_004));
+    let (three, _) = evaluated(&env, &format!("{two} && {check}"), &input);
+    assert_eq!(three, "operation cancelled: actual cost limit exceeded");
+}
+
+#[test]
+fn messages_have_fields() {
+    let env = AdmissionEnv::new().patch_types();
+    let input = AdmissionInput::default();
+    for (expression, result) in [
+        ("Object{a: 1}.a", "1"),
+        ("Object{a: 1}.b == null", "true"),
+        ("has(Object{a: 1}.a)", "true"),
+        ("has(Object{a: 1}.b)", "false"),
+        ("Object{a: 1} == Object{a: 1}", "true"),
+        ("Object{a: 1} == Object{a: 2}", "false"),
+        ("dyn(Object.a{}) == dyn(Object{})", "false"),
+        ("jsonpatch.escapeKey('a/b~c')", "\"a~1b~0c\""),
+    ] {
+        assert_eq!(
+            evaluated(&env, expression, &input).0,
+            result,
+            "{expression}"
+        );
+    }
+    assert_eq!(
+        evaluated(&env, "Object{spec: Object.spec{a: 1}}", &input).1,
+        80
+    );
+    let expression = "Object{spec: Object.spec{?a: optional.of(1), ?b: optional.none(), c: [Object.spec.c{d: {'e': null}}]}}";
+    let program = env.compile(expression, &[Type::object("Object")]).unwrap();
+    let activation = input.activation();
+    let value = program.evaluate(&activation).result.unwrap();
+    let json = serde_json::json!({"spec": {"a": 1, "c": [{"d": {"e": null}}]}});
+    assert_eq!(value.to_json().unwrap(), json);
+    let crate::Value::Message(message) = value else {
+        panic!("a message");
+    };
+    assert_eq!(message.check_type_names(), Ok(()));
+}
+
+#[test]
+fn objects_are_named_after_their_fields() {
+    let env = AdmissionEnv::new().patch_types();
+    let program = env.compile("Object{spec: Object.status{}}", &[Type::object("Object")]);
+    let (program, input) = (program.unwrap(), AdmissionInput::default());
+    let activation = input.activation();
+    let Ok(crate::Value::Message(message)) = program.evaluate(&activation).result else {
+        panic!("a message");
+    };
+    assert_eq!(
+        message.check_type_names().unwrap_err(),
+        r#"unexpected type name "Object.status", expected "Object.spec", which matches field name path from root Object type"#
+    );
+}
+
+#[test]
+fn variables_are_evaluated_once_and_only_if_used() {
+    let mut env = AdmissionEnv::new();
+    let mut variables = Vec::new();
+    for (name, expression) in [
+        ("one", "1"),
+        ("fails", "object.missing == 1"),
+        ("broken", "nope"),
+        ("two", "variables.one + 1"),
+    ] {
+        let program = env.add_variable(name, expression);
+        variables.push(crate::NamedProgram::new(name, program));
+    }
+    let object = serde_json::json!({});
+    let input = AdmissionInput {
+        object: Some(&object),
+        ..AdmissionInput::default()
+    };
+    let (activation, composition) = (input.activation(), crate::Composition::new(&variables));
+    for (expression, result, cost) in [
+        ("variables.one == 1 || variables.fails", "true", 0),
+        ("variables.two == 2", "true", 3),
+        ("variables.two == 2", "true", 0),
+        ("has(variables.two)", "true", 0),
+        (
+            "variables.fails",
+            "composited variable \"fails\" fails to evaluate: no such key: missing",
+            3,
+        ),
+        ("variables.fails || true", "true", 0),
+    ] {
+        let program = env.compile(expression, &[Type::Bool]).unwrap();
+        let program = Box::leak(Box::new(program));
+        let evaluation = program.evaluate_composed(&activation, &composition);
+        let text = evaluation
+            .result
+            .map_or_else(|e| e.to_string(), |v| v.literal());
+        assert_eq!(
+            (text.as_str(), composition.take_cost()),
+            (result, cost),
+            "{expression}"
+        );
+    }
+    let broken = env.compile("variables.broken == 1", &[Type::Bool]).unwrap();
+    let composition = crate::Composition::new(&variables);
+    let evaluation = broken.evaluate_composed(&activation, &composition);
+    let text = evaluation.result.unwrap_err().to_string();
+    assert!(
+        text.starts_with("composited variable \"broken\" fails to compile: compilation failed:"),
+        "{text}"
+    );
+}

@@ -28,3 +28,7 @@ pub(crate) const REGEX_FACTOR: f64 = 0.25;
 pub(crate) const LIST_COST: u64 = 10;
 /// The cost of creating a map.
 pub(crate) const MAP_COST: u64 = 30;
+/// The cost of creating a message.
+pub(crate) const MESSAGE_COST: u64 = 40;
+/// The cost of an authorization check, which allows two of them in an expression.
+pub(crate) const CHECK_COST: u64 = 350_000;

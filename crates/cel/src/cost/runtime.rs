@@ -4,7 +4,7 @@ use crate::ast::operators as op;
 use crate::value::{EvalError, EvalResult, List, Value};
 
 use super::calls::is_comparison;
-use super::{LIST_COST, REGEX_FACTOR, STRING_FACTOR};
+use super::{CHECK_COST, LIST_COST, REGEX_FACTOR, STRING_FACTOR};
 
 /// The cost of an evaluation so far, and its limit.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ pub(crate) enum CallCost {
     Flatten,
     /// Every pair of elements of an argument.
     Pairs(usize),
+    /// An authorization check.
+    Check,
 }
 
 impl Meter {
@@ -101,6 +103,7 @@ impl CallCost {
                 text: overload == "cidr_contains_cidr_string",
             },
             "validate" => Self::Validate,
+            "check" => Self::Check,
             op::EQUALS => Self::Equality,
             _ => match overload {
                 "starts_with_string" | "ends_with_string" | "string_to_bytes"
@@ -125,6 +128,7 @@ impl CallCost {
         let text = |size: u64| tenths(size as f64);
         match self {
             Self::One => 1,
+            Self::Check => CHECK_COST,
             Self::Traversal => match args.first() {
                 Some(Ok(value)) => traversal(value),
                 _ => 1,

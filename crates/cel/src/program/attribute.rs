@@ -7,7 +7,7 @@ use crate::cost::runtime::Meter;
 use crate::value::{EvalError, EvalResult, Str, Value};
 
 use super::Node;
-use super::eval::Machine;
+use super::eval::{Machine, ended};
 
 #[derive(Debug)]
 pub(super) struct Attribute {
@@ -47,9 +47,9 @@ pub(super) enum Key {
 
 impl Attribute {
     /// The value, at the cost of an attribute.
-    pub(super) fn eval<'a>(&'a self, machine: &mut Machine<'a>) -> EvalResult<'a> {
+    pub(super) fn eval<'a>(&'a self, machine: &mut Machine<'_, 'a>) -> EvalResult<'a> {
         let result = self.resolve(machine);
-        if matches!(result, Err(EvalError::CostLimitExceeded)) {
+        if ended(&result) {
             return result;
         }
         if !matches!(self.base, Base::Conditional(_)) {
@@ -66,7 +66,7 @@ impl Attribute {
     }
 
     /// The value, at the cost of its qualifiers.
-    pub(super) fn resolve<'a>(&'a self, machine: &mut Machine<'a>) -> EvalResult<'a> {
+    pub(super) fn resolve<'a>(&'a self, machine: &mut Machine<'_, 'a>) -> EvalResult<'a> {
         let value = match &self.base {
             Base::Variable(number, name) => machine.variable(*number, name)?,
             Base::Slot(slot) => machine.slot(*slot)?,
@@ -86,7 +86,7 @@ impl Attribute {
         self.qualify(value, machine)
     }
 
-    fn qualify<'a>(&'a self, value: Value<'a>, machine: &mut Machine<'a>) -> EvalResult<'a> {
+    fn qualify<'a>(&'a self, value: Value<'a>, machine: &mut Machine<'_, 'a>) -> EvalResult<'a> {
         let (mut value, mut optional) = match value {
             Value::Optional(None) => return Ok(Value::none()),
             Value::Optional(Some(held)) => ((*held).clone(), true),
@@ -98,7 +98,7 @@ impl Attribute {
             let test = self.test && at == last;
             let found = qualifier.find(&value, machine, optional || test);
             match found {
-                Err(EvalError::CostLimitExceeded) => return found.map(|_| Value::Null),
+                Err(error) if error.ends_evaluation() => return Err(error),
                 Err(error) => {
                     if !optional {
                         machine.charge(1)?;
@@ -134,7 +134,7 @@ impl Qualifier {
     fn find<'a>(
         &'a self,
         value: &Value<'a>,
-        machine: &mut Machine<'a>,
+        machine: &mut Machine<'_, 'a>,
         maybe: bool,
     ) -> Result<Option<Value<'a>>, EvalError> {
         match &self.key {
@@ -142,6 +142,15 @@ impl Qualifier {
                 Value::Map(map) => match map.field(name, property.as_deref())? {
                     Some(found) => Ok(Some(found)),
                     None => missing_key(name, maybe),
+                },
+                Value::Variables => match machine.composed(name)? {
+                    Some(found) => Ok(Some(found)),
+                    None => missing_key(name, maybe),
+                },
+                Value::Message(message) if !message.is_json_patch() => match message.field(name) {
+                    Some(found) => Ok(Some(found.clone())),
+                    // A field that an object does not have is null, as in Kubernetes.
+                    None => Ok((!maybe).then_some(Value::Null)),
                 },
                 value => index(value, &Value::String(Str::Borrowed(name)), maybe),
             },
@@ -207,7 +216,7 @@ fn position(key: &Value<'_>) -> Result<i64, EvalError> {
     }
 }
 
-impl Machine<'_> {
+impl Machine<'_, '_> {
     fn meter(&mut self) -> &mut Meter {
         &mut self.meter
     }

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use crate::cost::runtime::{CallCost, Meter};
-use crate::cost::{LIST_COST, MAP_COST};
+use crate::cost::{LIST_COST, MAP_COST, MESSAGE_COST};
 use crate::value::map::Entries;
 use crate::value::{EvalError, EvalResult, List, Map, Value, equality};
 
-use super::{Activation, Call, MapEntry, Node};
+use super::composition::Composition;
+use super::{Activation, Call, FieldInit, MapEntry, Message, Node};
 
 /// The state of an evaluation.
-pub(super) struct Machine<'a> {
-    activation: &'a Activation<'a>,
+pub(super) struct Machine<'m, 'a> {
+    pub(super) activation: &'m Activation<'a>,
+    /// The values of `variables`, if the expression has them.
+    pub(super) composition: Option<&'m Composition<'a>>,
     pub(super) slots: Vec<Slot<'a>>,
     pub(super) meter: Meter,
 }
@@ -24,12 +27,18 @@ pub(super) enum Slot<'a> {
     Lazy(&'a Node),
 }
 
-impl<'a> Machine<'a> {
-    pub(super) fn new(activation: &'a Activation<'a>, slots: usize, meter: Meter) -> Self {
+impl<'m, 'a> Machine<'m, 'a> {
+    pub(super) fn new(
+        activation: &'m Activation<'a>,
+        composition: Option<&'m Composition<'a>>,
+        slots: usize,
+        meter: Meter,
+    ) -> Self {
         let mut all = Vec::new();
         all.resize_with(slots, || Slot::Unset);
         Self {
             activation,
+            composition,
             slots: all,
             meter,
         }
@@ -70,7 +79,7 @@ impl<'a> Machine<'a> {
                 self.charge(1)?;
                 match result {
                     Ok(Value::Bool(b)) => Ok(Value::Bool(b)),
-                    Err(EvalError::CostLimitExceeded) => result,
+                    Err(error) if error.ends_evaluation() => Err(error),
                     _ => Ok(Value::Bool(true)),
                 }
             }
@@ -89,6 +98,10 @@ impl<'a> Machine<'a> {
             Node::Map(entries) => {
                 let result = self.map(entries);
                 self.finish(MAP_COST, result)
+            }
+            Node::Message { of, fields } => {
+                let result = self.message(of, fields);
+                self.finish(MESSAGE_COST, result)
             }
             Node::Fold(fold) => self.fold(fold),
             Node::Append {
@@ -113,7 +126,7 @@ impl<'a> Machine<'a> {
             Some(Slot::Lazy(init)) => {
                 let init: &'a Node = init;
                 let value = self.run(init);
-                if matches!(value, Err(EvalError::CostLimitExceeded)) {
+                if ended(&value) {
                     return value;
                 }
                 self.set(slot, Slot::Value(value.clone()));
@@ -131,7 +144,7 @@ impl<'a> Machine<'a> {
 
     /// Charges for an attempt, and returns its result.
     pub(super) fn finish(&mut self, cost: u64, result: EvalResult<'a>) -> EvalResult<'a> {
-        if matches!(result, Err(EvalError::CostLimitExceeded)) {
+        if ended(&result) {
             return result;
         }
         self.charge(cost)?;
@@ -148,7 +161,7 @@ impl<'a> Machine<'a> {
                 Ok(_) => {
                     error.get_or_insert(EvalError::NO_SUCH_OVERLOAD);
                 }
-                Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+                Err(failed) if failed.ends_evaluation() => return Err(failed),
                 Err(failed) => {
                     error.get_or_insert(failed);
                 }
@@ -163,11 +176,11 @@ impl<'a> Machine<'a> {
     fn equal(&mut self, args: &'a [Node; 2], negated: bool, cost: CallCost) -> EvalResult<'a> {
         let [left, right] = args;
         let left = self.run(left);
-        if matches!(left, Err(EvalError::CostLimitExceeded)) {
+        if ended(&left) {
             return left;
         }
         let right = self.run(right);
-        if matches!(right, Err(EvalError::CostLimitExceeded)) {
+        if ended(&right) {
             return right;
         }
         let result = match (&left, &right) {
@@ -191,8 +204,8 @@ impl<'a> Machine<'a> {
         let mut args = [const { Ok(Value::Null) }; 2];
         for (place, arg) in args.iter_mut().zip(&call.args) {
             *place = self.run(arg);
-            if matches!(place, Err(EvalError::CostLimitExceeded)) {
-                return Err(EvalError::CostLimitExceeded);
+            if ended(place) {
+                return place.clone();
             }
         }
         let count = call.args.len().min(2);
@@ -230,7 +243,7 @@ impl<'a> Machine<'a> {
             match self.run(arg) {
                 Ok(value) => values.push(value),
                 Err(error) => {
-                    if error == EvalError::CostLimitExceeded || values.len() + 1 < args.len() {
+                    if error.ends_evaluation() || values.len() + 1 < args.len() {
                         return Err(error);
                     }
                     failed = Some(error);
@@ -296,6 +309,36 @@ impl<'a> Machine<'a> {
         }
         Ok(Value::Map(Map::Values(Arc::new(out))))
     }
+
+    fn message(&mut self, of: &'a Arc<str>, inits: &'a [FieldInit]) -> EvalResult<'a> {
+        let mut fields = Vec::with_capacity(inits.len());
+        for init in inits {
+            let value = self.run(&init.value)?;
+            if !init.optional {
+                fields.push((init.name.clone(), value));
+                continue;
+            }
+            match value {
+                Value::Optional(Some(held)) => fields.push((init.name.clone(), (*held).clone())),
+                Value::Optional(None) => {}
+                other => {
+                    return Err(EvalError::new(format!(
+                        "cannot initialize optional entry '{}' from non-optional value {other}",
+                        init.name
+                    )));
+                }
+            }
+        }
+        Ok(Value::Message(Arc::new(Message {
+            of: of.clone(),
+            fields,
+        })))
+    }
+}
+
+/// Reports whether an evaluation is over, whatever the rest of the expression is.
+pub(super) fn ended(result: &EvalResult<'_>) -> bool {
+    result.as_ref().is_err_and(EvalError::ends_evaluation)
 }
 
 /// A constant, borrowed from the program.

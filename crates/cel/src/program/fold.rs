@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::access::Access;
 use crate::functions::operators::insert_into;
 use crate::value::{EvalError, EvalResult, List, Map, Value};
 
 use super::eval::{Machine, Slot};
 use super::{Fold, Node};
 
-impl<'a> Machine<'a> {
+impl<'a> Machine<'_, 'a> {
     pub(super) fn fold(&mut self, fold: &'a Fold) -> EvalResult<'a> {
         self.set(fold.accu_slot, Slot::Lazy(&fold.init));
         let range = self.run(&fold.range)?;
@@ -67,12 +68,12 @@ impl<'a> Machine<'a> {
     fn step(&mut self, fold: &'a Fold) -> Result<bool, EvalError> {
         match self.run(&fold.condition) {
             Ok(Value::Bool(false)) => return Ok(false),
-            Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+            Err(error) if error.ends_evaluation() => return Err(error),
             _ => {}
         }
         // Nodes that work in place have updated the accumulator already.
         match self.run(&fold.step) {
-            Err(EvalError::CostLimitExceeded) => Err(EvalError::CostLimitExceeded),
+            Err(error) if error.ends_evaluation() => Err(error),
             Ok(Value::Type(crate::types::Type::Error)) => Ok(true),
             result => {
                 self.set(fold.accu_slot, Slot::Value(result));
@@ -91,7 +92,7 @@ impl<'a> Machine<'a> {
         let so_far = self.begin(slot);
         self.charge(1)?;
         let value = match self.run(element) {
-            Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+            Err(error) if error.ends_evaluation() => return Err(error),
             value => value,
         };
         self.charge(list_cost + 1)?;
@@ -120,7 +121,7 @@ impl<'a> Machine<'a> {
         for arg in args {
             match self.run(arg) {
                 Ok(value) => values.push(value),
-                Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+                Err(error) if error.ends_evaluation() => return Err(error),
                 Err(error) => {
                     if early && values.len() + 1 < args.len() {
                         return Err(error);
@@ -189,5 +190,13 @@ fn go_type(value: &Value<'_>) -> &'static str {
         Value::Preserved(_) => "*common.unknownPreserved",
         Value::List(_) => "types.List",
         Value::Map(_) => "types.Map",
+        Value::Access(Access::Authorizer(_)) => "library.authorizerVal",
+        Value::Access(Access::PathCheck(..)) => "library.pathCheckVal",
+        Value::Access(Access::GroupCheck(..)) => "library.groupCheckVal",
+        Value::Access(Access::ResourceCheck(..)) => "library.resourceCheckVal",
+        Value::Access(Access::Decision(_)) => "library.decisionVal",
+        Value::Message(message) if message.is_json_patch() => "*mutation.JSONPatchVal",
+        Value::Message(_) => "*dynamic.ObjectVal",
+        Value::Variables => "*lazy.MapValue",
     }
 }

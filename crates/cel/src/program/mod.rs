@@ -4,14 +4,18 @@
 //! |---|---|
 //! | `plan` | the tree of a checked expression as [`Node`]s: names resolved, constants folded, patterns compiled |
 //! | `attribute` | names with selections and indexes after them |
+//! | `composition` | the variables of an admission policy, evaluated when they are first used |
+//! | `message` | objects and operations of patches |
 //! | `constants` | sets of constants |
 //! | `eval` | evaluation of nodes |
 //! | `fold` | evaluation of comprehensions |
 
 mod attribute;
+mod composition;
 mod constants;
 mod eval;
 mod fold;
+pub(crate) mod message;
 mod plan;
 
 use std::sync::Arc;
@@ -27,6 +31,9 @@ use crate::limits::PER_CALL_LIMIT;
 use crate::regex::Regex;
 use crate::schema::Schema;
 use crate::value::{EvalResult, Value, json};
+
+pub use composition::{Composition, NamedProgram};
+pub use message::Message;
 
 use attribute::Attribute;
 use constants::ConstantSet;
@@ -50,6 +57,8 @@ pub struct Program {
     root: Node,
     /// The number of variables that comprehensions need.
     slots: usize,
+    /// A bit for each variable of the environment that the expression uses.
+    used: u64,
 }
 
 /// The values of the variables of an [`Env`](crate::Env), in the order of their declaration.
@@ -122,6 +131,10 @@ enum Node {
         optional: Vec<bool>,
     },
     Map(Vec<MapEntry>),
+    Message {
+        of: Arc<str>,
+        fields: Vec<FieldInit>,
+    },
     Fold(Box<Fold>),
     /// Adds to the accumulator of a fold, in place.
     Append {
@@ -149,6 +162,13 @@ struct Call {
 #[derive(Debug)]
 struct MapEntry {
     key: Node,
+    value: Node,
+    optional: bool,
+}
+
+#[derive(Debug)]
+struct FieldInit {
+    name: Arc<str>,
     value: Node,
     optional: bool,
 }
@@ -187,13 +207,34 @@ impl Program {
         self.evaluate_within(activation, PER_CALL_LIMIT)
     }
 
+    /// Reports whether the expression uses a variable of the environment, by its number.
+    pub fn uses(&self, variable: usize) -> bool {
+        u32::try_from(variable).is_ok_and(|at| self.used.checked_shr(at).unwrap_or(1) & 1 == 1)
+    }
+
     /// Evaluates until the cost exceeds `limit`.
     pub fn evaluate_within<'a>(
         &'a self,
         activation: &'a Activation<'a>,
         limit: u64,
     ) -> Evaluation<'a> {
-        let mut machine = eval::Machine::new(activation, self.slots, Meter::new(limit));
+        let mut machine = eval::Machine::new(activation, None, self.slots, Meter::new(limit));
+        let result = machine.run(&self.root);
+        Evaluation {
+            result,
+            cost: machine.cost(),
+        }
+    }
+
+    /// Evaluates an expression that may use `variables`, with the cost limit that every expression has in Kubernetes. The cost of
+    /// variables that it uses first is not part of its own; [`Composition::take_cost`] returns it.
+    pub fn evaluate_composed<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        composition: &Composition<'a>,
+    ) -> Evaluation<'a> {
+        let meter = Meter::new(PER_CALL_LIMIT);
+        let mut machine = eval::Machine::new(activation, Some(composition), self.slots, meter);
         let result = machine.run(&self.root);
         Evaluation {
             result,

@@ -16,13 +16,14 @@ use crate::value::{List, Map, Str, Value};
 
 use super::attribute::{Attribute, Base, Key, Qualifier};
 use super::constants::ConstantSet;
-use super::{Call, Fold, MapEntry, Node, Program};
+use super::{Call, FieldInit, Fold, MapEntry, Node, Program};
 
 pub(super) fn plan(checked: &Checked) -> Result<Program, String> {
     let mut planner = Planner {
         checked,
         scopes: Vec::new(),
         slots: 0,
+        used: 0,
         done: Vec::new(),
     };
     planner.node(&checked.root)?;
@@ -30,6 +31,7 @@ pub(super) fn plan(checked: &Checked) -> Result<Program, String> {
     Ok(Program {
         root,
         slots: planner.slots,
+        used: planner.used,
     })
 }
 
@@ -40,6 +42,7 @@ struct Planner<'c> {
     /// The variables of comprehensions and their slots, innermost last.
     scopes: Vec<(&'c str, usize)>,
     slots: usize,
+    used: u64,
     done: Vec<Node>,
 }
 
@@ -62,6 +65,11 @@ impl<'c> Planner<'c> {
                     self.node(&entry.value)?;
                 }
             }
+            ExprKind::Struct { fields, .. } => {
+                for field in fields {
+                    self.node(&field.value)?;
+                }
+            }
             ExprKind::Comprehension(fold) => return self.fold(fold),
             _ => {}
         }
@@ -76,7 +84,20 @@ impl<'c> Planner<'c> {
     fn finish(&mut self, expr: &Expr) -> Planned {
         let node = match &expr.kind {
             ExprKind::Unspecified => return Err("unsupported expr".into()),
-            ExprKind::Struct { type_name, .. } => return Err(format!("unknown type: {type_name}")),
+            ExprKind::Struct { type_name, fields } => {
+                let nodes = self.pop_all(fields.len());
+                let inits = fields.iter().zip(nodes);
+                Node::Message {
+                    of: type_name.strip_prefix('.').unwrap_or(type_name).into(),
+                    fields: inits
+                        .map(|(field, value)| FieldInit {
+                            name: field.name.as_str().into(),
+                            value,
+                            optional: field.optional,
+                        })
+                        .collect(),
+                }
+            }
             ExprKind::Literal(literal) => Node::Constant(literal_value(literal)),
             ExprKind::Ident(name) => self.ident(expr, name),
             ExprKind::Select {
@@ -113,10 +134,14 @@ impl<'c> Planner<'c> {
         Ok(())
     }
 
-    fn ident(&self, expr: &Expr, name: &str) -> Node {
+    fn ident(&mut self, expr: &Expr, name: &str) -> Node {
         let base = match self.checked.reference(expr.id) {
             Some(Reference::Type(of)) => return Node::Constant(Value::Type(of.clone())),
-            Some(Reference::Variable(number)) => Base::Variable(*number, name.to_owned()),
+            Some(Reference::Variable(number)) => {
+                let bit = u32::try_from(*number).ok();
+                self.used |= bit.and_then(|bit| 1u64.checked_shl(bit)).unwrap_or(0);
+                Base::Variable(*number, name.to_owned())
+            }
             _ => match self.scopes.iter().rfind(|(local, _)| *local == name) {
                 Some((_, slot)) => Base::Slot(*slot),
                 None => Base::Variable(usize::MAX, name.to_owned()),

@@ -119,7 +119,7 @@ impl Run {
                 "'{error}': call arguments did not match a supported operator, function or macro signature for rule: {}",
                 rule.shown()
             ),
-            Err(EvalError::Failed(error)) => format!("{error} evaluating rule: {}", rule.shown()),
+            Err(error) => format!("{error} evaluating rule: {}", rule.shown()),
         };
         self.push(field::invalid_str(&path(), of, detail));
         Ok(true)

@@ -38,6 +38,7 @@ pub(crate) fn equal(a: &Value<'_>, b: &Value<'_>) -> Equality {
             _ => false,
         },
         (Value::Preserved(a), b) => preserved(a, b),
+        (Value::Message(a), Value::Message(b)) => return a.equals(b),
         (Value::Quantity(a), Value::Quantity(b)) => return a.equals(b),
         (Value::Url(a), Value::Url(b)) => a.to_string() == b.to_string(),
         (Value::Ip(a), Value::Ip(b)) => a == b,
@@ -50,7 +51,8 @@ pub(crate) fn equal(a: &Value<'_>, b: &Value<'_>) -> Equality {
             | Value::Ip(_)
             | Value::Cidr(..)
             | Value::Semver(_)
-            | Value::Format(_),
+            | Value::Format(_)
+            | Value::Access(_),
             _,
         ) => return Err(EvalError::NO_SUCH_OVERLOAD),
         _ => false,

@@ -28,9 +28,11 @@ use std::sync::Arc;
 use crate::functions::quantity::Quantity;
 use serde_json::Value as Json;
 
+use crate::access::Access;
 use crate::functions::formats::NamedFormat;
 use crate::functions::semver::Semver;
 use crate::functions::url::Url;
+use crate::program::Message;
 use crate::types::Type;
 
 pub use list::List;
@@ -80,6 +82,12 @@ pub enum Value<'a> {
     Format(&'static NamedFormat),
     /// A value that `x-kubernetes-preserve-unknown-fields` has kept, which can only be compared.
     Preserved(&'a Json),
+    /// A step of an authorization check, from `authorizer` to its decision.
+    Access(Access<'a>),
+    /// An `Object{}` or a `JSONPatch{}`.
+    Message(Arc<Message<'a>>),
+    /// The variables of an admission policy. A [`Composition`](crate::Composition) has their values.
+    Variables,
 }
 
 /// A string, borrowed or shared.
@@ -98,6 +106,8 @@ pub enum EvalError {
     Failed(Cow<'static, str>),
     /// The cost limit is exceeded. Nothing absorbs this error.
     CostLimitExceeded,
+    /// An authorization check has no decision yet ([`AccessDecisions`](crate::AccessDecisions)). Nothing absorbs this error.
+    Undecided,
 }
 
 /// The result of an evaluation.
@@ -110,6 +120,11 @@ impl EvalError {
     pub(crate) fn new(message: impl Into<Cow<'static, str>>) -> Self {
         Self::Failed(message.into())
     }
+
+    /// Reports whether the evaluation ends with this error, whatever the rest of the expression is.
+    pub(crate) fn ends_evaluation(&self) -> bool {
+        !matches!(self, Self::Failed(_))
+    }
 }
 
 impl fmt::Display for EvalError {
@@ -119,6 +134,7 @@ impl fmt::Display for EvalError {
             Self::CostLimitExceeded => {
                 f.write_str("operation cancelled: actual cost limit exceeded")
             }
+            Self::Undecided => f.write_str("an authorization check has no decision yet"),
         }
     }
 }
@@ -182,6 +198,9 @@ impl<'a> Value<'a> {
             Self::Semver(_) => Type::object("kubernetes.Semver"),
             Self::Format(_) => Type::object("kubernetes.NamedFormat"),
             Self::Preserved(_) => Type::opaque("unknown"),
+            Self::Access(access) => Type::object(access.type_name()),
+            Self::Message(message) => Type::object(message.type_name()),
+            Self::Variables => Type::object("kubernetes.variables"),
         }
     }
 
@@ -208,6 +227,10 @@ impl<'a> Value<'a> {
             Self::Semver(_) => "kubernetes.Semver",
             Self::Format(_) => "kubernetes.NamedFormat",
             Self::Preserved(_) => "unknown",
+            Self::Access(access) => access.type_name(),
+            Self::Message(message) if message.is_json_patch() => "JSONPatch",
+            Self::Message(_) => "Object",
+            Self::Variables => "kubernetes.variables",
         }
     }
 

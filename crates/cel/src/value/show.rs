@@ -66,6 +66,7 @@ impl fmt::Display for Value<'_> {
             Self::Semver(version) => write!(f, "semver({version})"),
             Self::Format(format) => write!(f, "format({})", format.name),
             Self::Preserved(json) => write!(f, "{json}"),
+            Self::Access(_) | Self::Message(_) | Self::Variables => f.write_str(self.type_name()),
         }
     }
 }
