@@ -2,6 +2,7 @@
 //!
 //! The rules are in `kubewright_merge::managed`; this module supplies the types ([`TypeSchema`]) and the endpoints.
 
+mod merge;
 mod scale;
 mod type_schema;
 

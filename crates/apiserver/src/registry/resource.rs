@@ -338,6 +338,14 @@ impl Resource {
         self.subresources.iter().find(|s| s.name == name)
     }
 
+    /// Returns the tracker of managed fields of a subresource, or of the resource itself if the name is empty.
+    pub fn field_manager_of(&self, subresource: &str) -> Option<&Arc<FieldManager>> {
+        match self.subresource(subresource) {
+            Some(subresource) => subresource.field_manager.as_ref(),
+            None => self.field_manager.as_ref(),
+        }
+    }
+
     /// Returns the columns of its objects.
     pub fn table(&self) -> &Arc<dyn Table> {
         &self.table

@@ -59,6 +59,13 @@ pub enum DecodeError {
 #[error("{0}")]
 pub struct ApplyError(String);
 
+impl ApplyError {
+    /// Reports whether a `test` found another value than it expected.
+    pub fn is_failed_test(&self) -> bool {
+        self.0.ends_with(": test failed")
+    }
+}
+
 /// The strictness with which a body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decoding {

@@ -4,6 +4,7 @@
 //! - [`to_field_set`]: the fields that a value sets.
 //! - [`compare`]: which fields were added, modified or removed.
 //! - [`merge`]: merges one value into another, by the rules of the schema; [`covers`]: whether that changes nothing.
+//! - [`atomics`]: the parts of a value that a merge replaces as a whole.
 //! - [`remove_items`] and [`extract_items`]: a value without some fields, or with these alone.
 //! - [`reconcile`]: a field set adjusted to a changed schema.
 //!
@@ -11,6 +12,7 @@
 
 mod adding;
 mod atom;
+mod atomics;
 mod compare;
 mod covering;
 mod error;
@@ -22,6 +24,7 @@ mod removing;
 pub(crate) mod tests;
 mod validation;
 
+pub use atomics::atomics;
 pub use compare::{Comparison, compare};
 pub use covering::covers;
 pub use error::{Problem, Problems};
