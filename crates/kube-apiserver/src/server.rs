@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::{
     AuthorizationMode, ServiceAccountKeys,
     admission::{
-        self, PluginName, PodSecurityConfiguration, Selection, stored::Stored,
+        self, PluginName, PodSecurityConfiguration, Selection, policy::Params, stored::Stored,
         webhook::WebhookMetrics,
     },
     authentication, bootstrap,
@@ -97,7 +97,6 @@ pub struct KubeApiServerBuilder {
     plugins: Vec<Arc<dyn Plugin>>,
     selection: Selection,
     pod_security: PodSecurityConfiguration,
-    warns_about_inert: bool,
     address: String,
     service_range: ServiceRange,
     conversions: Conversions,
@@ -118,7 +117,6 @@ impl KubeApiServer {
             plugins: Vec::new(),
             selection: Selection::default(),
             pod_security: PodSecurityConfiguration::default(),
-            warns_about_inert: false,
             address: String::new(),
             service_range: ServiceRange::default(),
             conversions: Conversions::default(),
@@ -291,14 +289,6 @@ impl KubeApiServerBuilder {
         self
     }
 
-    /// Answers with a `Warning` header when an object is written that this server stores and does not act on yet:
-    /// admission policies. Off by default, since a real server has no such warnings.
-    #[must_use]
-    pub fn warn_about_inert_objects(mut self) -> Self {
-        self.warns_about_inert = true;
-        self
-    }
-
     /// Sets the range that services get their cluster IPs from (default: `10.96.0.0/12`).
     #[must_use]
     pub fn service_cluster_ip_range(mut self, range: ServiceRange) -> Self {
@@ -382,6 +372,9 @@ impl KubeApiServerBuilder {
             service_accounts: accounts.clone(),
             policy: policy.clone(),
             flows,
+            validating_policies: Arc::new(Following::new(store.clone())),
+            mutating_policies: Arc::new(Following::new(store.clone())),
+            params: Params::default(),
             compiler: BlockingPool::new(COMPILER_THREADS),
             service_range: self.service_range,
             conversions: self.conversions,
@@ -403,13 +396,15 @@ impl KubeApiServerBuilder {
         }
         let plugins = admission::plugins(&environment, &self.selection, self.pod_security);
         chain.extend(plugins);
-        if self.warns_about_inert {
-            chain.push(Arc::new(admission::InertWarning));
-        }
         let webhooks = WebhookMetrics::default();
         // No in-tree plugin changes custom objects, but webhooks do, which the chain notices.
         let spares = self.plugins.is_empty();
         chain.extend(self.plugins);
+        chain.extend(admission::policies_and_webhooks(
+            &environment,
+            &self.selection,
+            &webhooks,
+        ));
         chain.extend(admission::last_plugins(&environment, &self.selection));
         let chain = match spares {
             true => AdmissionChain::new(chain).sparing_custom_objects(),
@@ -444,6 +439,7 @@ impl KubeApiServerBuilder {
         if let Some(plugin) = provision {
             plugin.start(&server);
         }
+        environment.params.start(&server);
         crds.start(&server).await?;
         namespaces::bootstrap(&server).await?;
         let is_rbac = |mode: &AuthorizationMode| matches!(mode, AuthorizationMode::Rbac);

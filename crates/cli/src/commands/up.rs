@@ -105,7 +105,6 @@ impl Up {
                     None => server,
                 };
                 server
-                    .warn_about_inert_objects()
                     .service_cluster_ip_range(self.service_cluster_ip_range)
                     .enable_admission_plugins(self.enable_admission_plugins.iter().copied())
                     .disable_admission_plugins(self.disable_admission_plugins.iter().copied())

@@ -29,15 +29,13 @@
 //! | [`pod_topology_labels`] | labels a pod with the zone and the region of its node |
 //! | [`node_declared_features`] | rejects updates that need features which the node does not declare |
 //! | [`pod_resize`] | rejects resizes that do not fit on the node |
+//! | [`policy`] | evaluates the admission policies of the cluster |
 //! | [`webhook`] | calls the admission webhooks of the cluster |
 //! | [`resource_quota`] | enforces the `ResourceQuota`s of the namespace |
 //! | [`always_deny`] | rejects everything; off by default |
 //!
-//! `inert` warns about objects that nothing acts on yet; only `kubewright up` switches it on.
-//!
-//! Not implemented: the plugins for policies, and those that need a configuration file (`ImagePolicyWebhook`,
-//! `EventRateLimit`). The plugins of features that are off by default have only their names. `NamespaceLifecycle` is in
-//! `kubewright-apiserver`.
+//! Not implemented: the plugins that need a configuration file (`ImagePolicyWebhook`, `EventRateLimit`). The plugins of
+//! features that are off by default have only their names. `NamespaceLifecycle` is in `kubewright-apiserver`.
 
 pub(crate) mod always_deny;
 pub(crate) mod always_pull_images;
@@ -51,7 +49,6 @@ pub(crate) mod deny_external_ips;
 pub(crate) mod extended_resource_toleration;
 mod fields;
 mod forbidden;
-mod inert;
 pub(crate) mod limit_ranger;
 pub(crate) mod matching;
 pub(crate) mod namespace_exists;
@@ -64,6 +61,7 @@ mod pod_resources;
 pub(crate) mod pod_security;
 pub(crate) mod pod_toleration_restriction;
 pub(crate) mod pod_topology_labels;
+pub(crate) mod policy;
 pub(crate) mod priority;
 pub(crate) mod pvc_resize;
 mod resource_list;
@@ -98,7 +96,6 @@ pub(crate) use default_storage_class::DefaultStorageClass;
 pub(crate) use default_toleration_seconds::DefaultTolerationSeconds;
 pub(crate) use deny_external_ips::DenyServiceExternalIPs;
 pub(crate) use extended_resource_toleration::ExtendedResourceToleration;
-pub(crate) use inert::InertWarning;
 pub(crate) use limit_ranger::LimitRanger;
 pub(crate) use namespace_exists::{NamespaceAutoProvision, NamespaceExists};
 pub(crate) use node_declared_features::NodeDeclaredFeatureValidator;
@@ -113,6 +110,7 @@ pub use pod_security::{
 };
 pub(crate) use pod_toleration_restriction::PodTolerationRestriction;
 pub(crate) use pod_topology_labels::PodTopologyLabels;
+pub(crate) use policy::{mutating::MutatingAdmissionPolicy, validating::ValidatingAdmissionPolicy};
 pub(crate) use priority::Priority;
 pub(crate) use pvc_resize::PersistentVolumeClaimResize;
 pub(crate) use resource_quota::ResourceQuota;
@@ -124,7 +122,7 @@ pub(crate) use storage_in_use::StorageObjectInUseProtection;
 pub(crate) use taint_nodes_by_condition::TaintNodesByCondition;
 use webhook::{MutatingAdmissionWebhook, ValidatingAdmissionWebhook, WebhookMetrics, Webhooks};
 
-/// Returns the selected plugins between `NamespaceLifecycle` and webhooks, in order.
+/// Returns the selected plugins between `NamespaceLifecycle` and policies, in order.
 pub(crate) fn plugins(
     environment: &Environment,
     selection: &Selection,
@@ -137,7 +135,7 @@ pub(crate) fn plugins(
         .collect()
 }
 
-/// The plugins between `NamespaceLifecycle` and webhooks, in order.
+/// The plugins between `NamespaceLifecycle` and policies, in order.
 const NAMES: [&str; 26] = [
     "NamespaceExists",
     "LimitPodHardAntiAffinityTopology",
@@ -206,18 +204,26 @@ fn plugin(
     })
 }
 
-/// Returns the selected plugins that call webhooks, in order.
-pub(crate) fn webhooks(
+/// Returns the selected plugins that evaluate policies and call webhooks, in order.
+pub(crate) fn policies_and_webhooks(
     environment: &Environment,
     selection: &Selection,
     metrics: &WebhookMetrics,
 ) -> Vec<Arc<dyn Plugin>> {
     let mutating = Webhooks::new(environment, &environment.mutating_webhooks, metrics);
     let validating = Webhooks::new(environment, &environment.validating_webhooks, metrics);
-    let all: [(&'static str, Arc<dyn Plugin>); 2] = [
+    let all: [(&'static str, Arc<dyn Plugin>); 4] = [
+        (
+            "MutatingAdmissionPolicy",
+            Arc::new(MutatingAdmissionPolicy::new(environment)),
+        ),
         (
             "MutatingAdmissionWebhook",
             Arc::new(MutatingAdmissionWebhook(mutating)),
+        ),
+        (
+            "ValidatingAdmissionPolicy",
+            Arc::new(ValidatingAdmissionPolicy::new(environment)),
         ),
         (
             "ValidatingAdmissionWebhook",

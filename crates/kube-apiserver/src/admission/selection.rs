@@ -20,7 +20,7 @@ pub struct PluginName(&'static str);
 pub struct UnknownPlugin(String);
 
 /// The plugins of this server, in order.
-const IMPLEMENTED: [&str; 37] = [
+const IMPLEMENTED: [&str; 39] = [
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceLifecycle",
@@ -54,7 +54,9 @@ const IMPLEMENTED: [&str; 37] = [
     "NodeDeclaredFeatureValidator",
     "JobValidation",
     "PodResizeValidator",
+    "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
+    "ValidatingAdmissionPolicy",
     "ValidatingAdmissionWebhook",
     "ResourceQuota",
     "AlwaysDeny",
@@ -90,12 +92,7 @@ const IDLE: [&str; 5] = [
 ];
 
 /// The plugins that only kube-apiserver has.
-const OTHERS: [&str; 4] = [
-    "ImagePolicyWebhook",
-    "EventRateLimit",
-    "MutatingAdmissionPolicy",
-    "ValidatingAdmissionPolicy",
-];
+const OTHERS: [&str; 2] = ["ImagePolicyWebhook", "EventRateLimit"];
 
 /// The plugins that cannot be enabled: they do nothing without a configuration, which this server does not take.
 const UNCONFIGURABLE: [&str; 2] = ["ImagePolicyWebhook", "EventRateLimit"];
@@ -188,7 +185,7 @@ mod tests {
         assert_eq!(IMPLEMENTED.len() + OTHERS.len(), 41);
         let quota: PluginName = "ResourceQuota".parse().unwrap();
         assert!(quota.is_implemented());
-        let absent: PluginName = "AlwaysPullImages".parse().unwrap();
+        let absent: PluginName = "EventRateLimit".parse().unwrap();
         assert!(!absent.is_implemented());
         assert_eq!(
             "Quota".parse::<PluginName>().unwrap_err().to_string(),
@@ -216,6 +213,10 @@ mod tests {
         built.extend([
             "NamespaceLifecycle",
             "NamespaceAutoProvision",
+            "MutatingAdmissionPolicy",
+            "MutatingAdmissionWebhook",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionWebhook",
             "ResourceQuota",
             "AlwaysDeny",
         ]);

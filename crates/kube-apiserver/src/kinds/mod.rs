@@ -23,7 +23,13 @@ use kubewright_machinery::gvk::{GroupKind, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
 
 use crate::{
-    admission::webhook::{self, Configurations, Family},
+    admission::{
+        policy::{
+            Family as _, Params, Policies, mutating::Mutating, param_access::ParamAccess,
+            validating::Validating,
+        },
+        webhook::{self, Configurations, Family as _},
+    },
     crds::Conversions,
     flow_control::{self, Flows},
     follow::{Following, Noted},
@@ -52,6 +58,12 @@ pub(crate) struct Environment {
     pub(crate) policy: Arc<Policy>,
     /// The stored flow schemas and priority levels.
     pub(crate) flows: Arc<Flows>,
+    /// The stored validating policies and their bindings.
+    pub(crate) validating_policies: Arc<Policies<Validating>>,
+    /// The stored mutating policies and their bindings.
+    pub(crate) mutating_policies: Arc<Policies<Mutating>>,
+    /// The parameters of policies.
+    pub(crate) params: Params,
     /// Compiles schemas and expressions.
     pub(crate) compiler: BlockingPool,
     /// The range of cluster IPs.
@@ -188,13 +200,20 @@ fn generic(
             webhook::Validating::PLURAL => {
                 Arc::new(Noted::new(store, environment.validating_webhooks.clone()))
             }
+            plural if Validating::has(plural) => {
+                Arc::new(Noted::new(store, environment.validating_policies.clone()))
+            }
+            plural if Mutating::has(plural) => {
+                Arc::new(Noted::new(store, environment.mutating_policies.clone()))
+            }
             _ => store,
         },
         None => store,
     };
     let strategy = BuiltIn::new(rules, Endpoint::main(rules), environment)
         .with_services(environment)
-        .with_escalation(escalation);
+        .with_escalation(escalation)
+        .with_param_access(ParamAccess::of(&served.group, info.kind, environment));
     let generic = Generic::new(spec, store)
         .with_strategy(Arc::new(strategy))
         .with_clock(environment.clock.clone());

@@ -14,7 +14,7 @@ use kubewright_machinery::{Status, field::ErrorList};
 use serde_json::Value;
 
 use super::{Environment, services::Services};
-use crate::rbac::Escalation;
+use crate::{admission::policy::param_access::ParamAccess, rbac::Escalation};
 
 /// The rules of a built-in kind at one endpoint.
 pub(crate) struct BuiltIn {
@@ -23,6 +23,7 @@ pub(crate) struct BuiltIn {
     clock: SharedClock,
     services: Option<Services>,
     escalation: Option<Escalation>,
+    param_access: Option<ParamAccess>,
     compiler: Option<BlockingPool>,
 }
 
@@ -68,6 +69,7 @@ impl BuiltIn {
             clock: environment.clock.clone(),
             services: None,
             escalation: None,
+            param_access: None,
             compiler: slow.then(|| environment.compiler.clone()),
         }
     }
@@ -84,6 +86,14 @@ impl BuiltIn {
     /// Adds the check of objects that grant permissions.
     pub(crate) fn with_escalation(mut self, escalation: Option<Escalation>) -> Self {
         self.escalation = escalation;
+        self
+    }
+}
+
+impl BuiltIn {
+    /// Adds the check of objects that refer to parameters.
+    pub(crate) fn with_param_access(mut self, access: Option<ParamAccess>) -> Self {
+        self.param_access = access;
         self
     }
 }
@@ -146,6 +156,18 @@ impl Strategy for BuiltIn {
 
     fn validate_create(&self, _cx: &RequestContext, object: &Value) -> ErrorList {
         (self.rules.validate_create)(object)
+    }
+
+    async fn validate_access(
+        &self,
+        cx: &RequestContext,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> ErrorList {
+        match &self.param_access {
+            Some(access) => access.check(cx, object, old).await,
+            None => ErrorList::new(),
+        }
     }
 
     fn warnings_on_create(&self, object: &Value) -> Vec<String> {

@@ -74,6 +74,7 @@ impl Generic {
         self.check_namespace(cx, object)?;
         strategy.prepare_for_create(cx, object);
         self.reject_invalid(object, &self.validate_create(cx, object).await?)?;
+        self.reject_invalid(object, &strategy.validate_access(cx, object, None).await)?;
         cx.warnings.extend(strategy.warnings_on_create(object));
         strategy.canonicalize(object);
         if origin == Origin::Update {

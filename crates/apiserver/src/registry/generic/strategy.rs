@@ -127,6 +127,17 @@ pub trait Strategy: Send + Sync + 'static {
         validate_metadata(cx, object)
     }
 
+    /// Decides whether the user may write this valid object if that depends on what it refers to. `old` is the stored object of an
+    /// update. Errors are reported like those of validation.
+    async fn validate_access(
+        &self,
+        _cx: &RequestContext,
+        _object: &Value,
+        _old: Option<&Value>,
+    ) -> ErrorList {
+        ErrorList::new()
+    }
+
     /// Returns the warnings about a new object that is valid.
     fn warnings_on_create(&self, _object: &Value) -> Vec<String> {
         Vec::new()

@@ -129,6 +129,8 @@ impl Generic {
         strategy.prepare_for_update(object, &old);
         keep_system_fields(object, &old);
         self.reject_invalid(object, &self.validate_update(cx, object, &old).await?)?;
+        let access = strategy.validate_access(cx, object, Some(&old)).await;
+        self.reject_invalid(object, &access)?;
         cx.warnings
             .extend(strategy.warnings_on_update(object, &old));
         strategy.canonicalize(object);

@@ -127,6 +127,18 @@ impl Criteria {
             || (self.equivalent && request.equivalents().iter().any(|e| concerned(&e.resource)))
     }
 
+    /// Returns the names of the resources that may be matched, or `None` if any may.
+    pub(crate) fn resources(&self) -> Option<Vec<String>> {
+        if self.rules.is_empty() && self.unruled_is_all {
+            return None;
+        }
+        let mut all = Vec::new();
+        for rule in &self.rules {
+            all.extend(rule.resources()?);
+        }
+        Some(all)
+    }
+
     fn selected_by(&self, rules: &[Rule], request: &Request<'_>) -> Option<Match> {
         let own = request.rule_input(&request.resource);
         if rules.iter().any(|rule| rule.matches(&own)) {

@@ -77,6 +77,14 @@ impl Rule {
         has(&self.groups, group) && self.resources.iter().any(|(name, _)| named(name))
     }
 
+    /// Returns the names of the resources that the rule may select, or `None` if it may select any. Versions of the same objects have
+    /// the same name.
+    pub(super) fn resources(&self) -> Option<Vec<String>> {
+        let names = self.resources.iter().map(|(name, _)| name);
+        let named = |name: &String| (name != "*").then(|| name.clone());
+        names.map(named).collect()
+    }
+
     /// A namespace counts as cluster-scoped, although its requests have a namespace: its own name.
     fn selects_scope(&self, input: &RuleInput<'_>) -> bool {
         let resource = input.resource;

@@ -46,27 +46,27 @@ impl Authenticator for Named {
 }
 
 /// A server that decides by roles.
-struct Server(KubeApiServer);
+pub(crate) struct Server(KubeApiServer);
 
-struct Answer {
-    code: u16,
-    headers: HeaderMap,
-    text: String,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
 }
 
 impl Server {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::of(KubeApiServer::builder().authorization([AuthorizationMode::Rbac])).await
     }
 
-    async fn of(builder: KubeApiServerBuilder) -> Self {
+    pub(crate) async fn of(builder: KubeApiServerBuilder) -> Self {
         let users = Union::fail_on_error(vec![Arc::new(Named), Arc::new(Anonymous)]);
         let server = builder.authenticator(Arc::new(users)).build().await;
         Self(server.expect("a server in memory starts"))
     }
 
     /// Sends `GET /path` as a user, or as nobody if the name is empty.
-    async fn ask(&self, user: &str, request: &str, body: Value) -> Answer {
+    pub(crate) async fn ask(&self, user: &str, request: &str, body: Value) -> Answer {
         self.send(user, request, &[], body).await
     }
 
@@ -111,7 +111,7 @@ impl Server {
     }
 
     /// Does something that must succeed as an administrator.
-    async fn admin(&self, request: &str, body: Value) -> Value {
+    pub(crate) async fn admin(&self, request: &str, body: Value) -> Value {
         let answer = self.ask("root system:masters", request, body).await;
         assert!(answer.code < 300, "{request}: {}", answer.text);
         answer.json()
@@ -122,7 +122,7 @@ impl Server {
     }
 
     /// Grants permissions in a namespace, or everywhere if it is empty.
-    async fn grant(&self, namespace: &str, name: &str, rules: Value, subjects: Value) {
+    pub(crate) async fn grant(&self, namespace: &str, name: &str, rules: Value, subjects: Value) {
         let (prefix, role) = match namespace {
             "" => (RBAC.to_owned(), "ClusterRole"),
             namespace => (format!("{RBAC}/namespaces/{namespace}"), "Role"),
@@ -141,20 +141,20 @@ impl Server {
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).expect("JSON")
     }
 
-    fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let message = &self.json()["message"];
         message.as_str().unwrap_or_default().to_owned()
     }
 }
 
-fn user(name: &str) -> Value {
+pub(crate) fn user(name: &str) -> Value {
     json!([{"kind": "User", "name": name}])
 }
 
-fn rule(verbs: &[&str], group: &str, resources: &[&str]) -> Value {
+pub(crate) fn rule(verbs: &[&str], group: &str, resources: &[&str]) -> Value {
     json!({"verbs": verbs, "apiGroups": [group], "resources": resources})
 }
