@@ -75,6 +75,19 @@ impl Outgoing {
         }))
     }
 
+    /// Checks that an endpoint can be called as far as its configuration says.
+    ///
+    /// # Errors
+    ///
+    /// Returns the message of client-go for a bundle that holds no certificates.
+    pub(crate) fn check(&self, endpoint: &Endpoint) -> Result<(), String> {
+        let known = endpoint.service.as_ref();
+        match known.and_then(|service| self.0.services.get(service)) {
+            Some(ServiceTarget::Handler(_)) => Ok(()),
+            _ => self.0.pool.client(endpoint).tls.clone().map(|_| ()),
+        }
+    }
+
     /// Posts a JSON document. The time limit, from the connection to the last byte of the answer, is part of the URL.
     ///
     /// # Errors

@@ -47,7 +47,10 @@ impl Pool {
         }
         let tls = trust::client_config(&endpoint.ca_bundle);
         let client = Arc::new(PooledClient {
-            tls: tls.map(Arc::new).map_err(|e| e.to_string()),
+            tls: tls.map(Arc::new).map_err(|e| match e {
+                rustls::Error::General(text) => text,
+                other => other.to_string(),
+            }),
             idle: Mutex::default(),
         });
         if clients.by_endpoint.len() >= MAX_CLIENTS {

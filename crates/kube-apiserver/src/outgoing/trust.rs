@@ -1,6 +1,6 @@
 //! The certificates of endpoints that are trusted, by the rules of Go.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -14,7 +14,8 @@ use rustls::{
     server::ParsedCertificate,
 };
 
-/// Returns a TLS configuration that trusts the certificates of a `caBundle`: what they have signed, and they themselves.
+/// Returns a TLS configuration that trusts the certificates of a `caBundle`: what they have signed, and they themselves. An
+/// empty bundle stands for the certificates of the system.
 pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, Error> {
     let provider = Arc::new(ring::default_provider());
     let mut roots = RootCertStore::empty();
@@ -25,8 +26,13 @@ pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, Error> {
     }
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()?;
-    if roots.is_empty() {
-        return Ok(builder.with_root_certificates(roots).with_no_client_auth());
+    if ca_bundle.is_empty() {
+        let builder = builder.with_root_certificates(system_roots());
+        return Ok(builder.with_no_client_auth());
+    }
+    if bundle.is_empty() {
+        let why = "unable to load root certificates: unable to parse bytes as PEM block";
+        return Err(Error::General(why.to_owned()));
     }
     let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
         .build()
@@ -36,6 +42,16 @@ pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, Error> {
         .dangerous()
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth())
+}
+
+/// Returns the certificates that the system trusts. They are read once.
+fn system_roots() -> Arc<RootCertStore> {
+    static ROOTS: LazyLock<Arc<RootCertStore>> = LazyLock::new(|| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        Arc::new(roots)
+    });
+    ROOTS.clone()
 }
 
 /// Returns the words of Go for a certificate that nobody vouches for, where that is the failure.

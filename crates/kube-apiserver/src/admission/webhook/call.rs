@@ -84,6 +84,10 @@ pub(super) async fn call(
         let text = "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)";
         CallError::failed(text, 400)
     })?;
+    outgoing.check(&hook.endpoint).map_err(|e| {
+        let text = format!("could not get REST client: {e}");
+        CallError::failed(text, 500)
+    })?;
     let uid = random_uid();
     let fields = request_value(request, matched);
     let (object, old) = (objects.object.as_ref(), objects.old.as_ref());

@@ -170,6 +170,31 @@ async fn certificates_of_others_are_not_trusted() {
 }
 
 #[tokio::test]
+async fn a_bundle_without_certificates_is_useless() {
+    let scene = Scene::new().await;
+    let endpoint = serve("localhost", None, 100).await;
+    let garbage = STANDARD.encode("no certificate");
+    scene
+        .register(VALIDATING, "a", url(&endpoint, &garbage))
+        .await;
+    let refused = scene.http.post(MAPS, map("m")).await;
+    refused.refused_with(
+        500,
+        "Internal error occurred: failed calling webhook \"a.example.com\": could not get REST client: unable to load root certificates: unable to parse bytes as PEM block",
+    );
+    assert_eq!(endpoint.connections.load(Ordering::SeqCst), 0);
+    let none = json!({"clientConfig": {"url": format!("https://localhost:{}/", endpoint.port)}});
+    scene.register(VALIDATING, "b", none).await;
+    let one = format!("{}/{VALIDATING}/a", super::GROUP);
+    scene.http.delete(&one).await.ok();
+    let refused = said_by(&scene.http.post(MAPS, map("m")).await);
+    assert!(
+        refused.ends_with("x509: certificate signed by unknown authority"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
 async fn nobody_listens() {
     let scene = Scene::new().await;
     let free = {
