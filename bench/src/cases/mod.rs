@@ -38,6 +38,7 @@ mod tokens;
 mod tool;
 mod watch;
 mod watch_many;
+mod webhooks;
 mod widgets;
 mod workqueue;
 
@@ -78,7 +79,7 @@ pub(crate) struct Bench {
 }
 
 /// All cases in the order of the document.
-pub(crate) const ALL: [Case; 31] = [
+pub(crate) const ALL: [Case; 32] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,
@@ -109,6 +110,7 @@ pub(crate) const ALL: [Case; 31] = [
     documents::CASE,
     tokens::CASE,
     rbac::CASE,
+    webhooks::CASE,
     tool::CASE,
 ];
 
