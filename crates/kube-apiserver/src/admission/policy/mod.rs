@@ -31,6 +31,8 @@ pub(crate) mod validating;
 use kubewright_apiserver::request::RequestContext;
 use serde_json::Value;
 
+pub(crate) use conditions::{Conditions, Matched};
+pub(crate) use decisions::{Decisions, request_resource};
 pub(crate) use index::Index;
 pub(crate) use params::Params;
 

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use kubewright_cel::AdmissionEnv;
 use kubewright_machinery::json::Read;
 use serde_json::Value;
 
-use crate::{admission::matching::Criteria, outgoing::Endpoint};
+use crate::{
+    admission::{matching::Criteria, policy::Conditions},
+    outgoing::Endpoint,
+};
 
 /// The time limit of a webhook that sets none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -17,6 +21,7 @@ pub(crate) struct Hook {
     /// Tells webhooks of the same name apart: configuration, name, and how many of that name come before it.
     pub(super) key: String,
     pub(super) criteria: Criteria,
+    pub(super) conditions: Conditions,
     pub(super) endpoint: Endpoint,
     /// Whether a failed call lets the request pass.
     pub(super) ignores_failure: bool,
@@ -78,6 +83,10 @@ impl Hook {
             configuration: configuration.to_owned(),
             key,
             criteria: Criteria::of_webhook(webhook),
+            conditions: Conditions::compile(
+                &AdmissionEnv::new().authorizer(),
+                &webhook["matchConditions"],
+            ),
             endpoint: Endpoint::read(&webhook["clientConfig"]),
             ignores_failure: webhook["failurePolicy"] == "Ignore",
             dry_run: match webhook["sideEffects"].text() {

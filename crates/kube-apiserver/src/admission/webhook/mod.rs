@@ -5,6 +5,7 @@
 //! | `hook` | [`Hook`](hook::Hook): one webhook of a configuration |
 //! | `index` | the webhooks of all configurations, as new as the store |
 //! | `review` | `AdmissionReview`: the request that is sent, and the checks of the response |
+//! | `conditions` | match conditions |
 //! | `call` | one call, from the review to a verified response |
 //! | `denial` | the answer to a request that a webhook denied |
 //! | `mutating`, `validating` | the two plugins |
@@ -14,6 +15,7 @@
 //! Without configurations a request costs one comparison.
 
 mod call;
+mod conditions;
 mod denial;
 mod hook;
 mod index;

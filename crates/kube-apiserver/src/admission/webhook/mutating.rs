@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::{
     Webhooks,
     call::{CallError, call, is_over, timed_out},
+    conditions::Checks,
     hook::Hook,
     index::Mutating,
     reinvocation::Reinvoked,
@@ -70,6 +71,7 @@ impl MutatingAdmissionWebhook {
             pass.with_state(|state: &mut Reinvoked| state.begin_second(object.as_deref()));
         }
         let namespace = RequestNamespace::new(&self.0.stored, request.namespace());
+        let checks = Checks::new(request);
         let mut objects: Option<Versioned> = None;
         for (index, hook) in hooks.iter().enumerate() {
             let current = match &objects {
@@ -78,6 +80,13 @@ impl MutatingAdmissionWebhook {
             };
             let matched = hook.criteria.matches(request, current, &namespace).await?;
             let Some(matched) = matched else { continue };
+            if !hook.conditions.is_empty() {
+                let objects = versioned(&mut objects, request, object.as_deref(), &matched).await?;
+                let held = checks.hold(hook, request, &matched, objects).await?;
+                if !held {
+                    continue;
+                }
+            }
             if round > 0 && !pass.with_state(|state: &mut Reinvoked| state.is_due(&hook.key)) {
                 continue;
             }

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::{
     Webhooks,
     call::{CallError, call, is_over, timed_out},
+    conditions::Checks,
     hook::Hook,
     index::Validating,
     review::Role,
@@ -82,6 +83,7 @@ impl ValidatingAdmissionWebhook {
         object: Option<&Value>,
     ) -> Result<Vec<Invocation>, Status> {
         let namespace = RequestNamespace::new(&self.0.stored, request.namespace());
+        let checks = Checks::new(request);
         let mut versions: Vec<(GroupVersionKind, Arc<Versioned>)> = Vec::new();
         let mut relevant = Vec::new();
         for hook in hooks {
@@ -98,6 +100,11 @@ impl ValidatingAdmissionWebhook {
                     made
                 }
             };
+            if !hook.conditions.is_empty()
+                && !checks.hold(hook, request, &matched, &objects).await?
+            {
+                continue;
+            }
             relevant.push(Invocation {
                 hook: hook.clone(),
                 matched,

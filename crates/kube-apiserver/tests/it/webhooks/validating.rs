@@ -144,6 +144,37 @@ async fn selectors_narrow_what_is_seen() {
 }
 
 #[tokio::test]
+async fn match_conditions_decide() {
+    let scene = Scene::new().await;
+    scene.serve("a", deny);
+    let conditions = json!([
+        {"name": "named", "expression": "object.metadata.name.startsWith('guarded')"},
+        {"name": "create", "expression": "request.operation == 'CREATE'"},
+        {"name": "user", "expression": "authorizer.group('').resource('pods').check('list').allowed()"},
+    ]);
+    scene
+        .register(VALIDATING, "a", json!({"matchConditions": conditions}))
+        .await;
+    scene.http.post(MAPS, map("free")).await.ok();
+    scene.http.post(MAPS, map("guarded")).await.refused(403);
+    scene.serve("b", allow);
+    let failing = json!([{"name": "fails", "expression": "object.data.none == 'a'"}]);
+    scene
+        .register(MUTATING, "b", json!({"matchConditions": failing}))
+        .await;
+    let refused = scene.http.post(MAPS, map("m")).await;
+    refused.refused_with(
+        403,
+        "configmaps \"m\" is forbidden: expression 'object.data.none == 'a'' resulted in error: no such key: data",
+    );
+    let one = format!("{GROUP}/{MUTATING}/b");
+    scene.http.delete(&one).await.ok();
+    let ignored = json!({"matchConditions": failing, "failurePolicy": "Ignore"});
+    scene.register(MUTATING, "b", ignored).await;
+    scene.http.post(MAPS, map("m")).await.ok();
+}
+
+#[tokio::test]
 async fn a_thousand_configurations_are_bearable() {
     let scene = Scene::new().await;
     let seen = scene.serve("h", allow);
