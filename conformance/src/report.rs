@@ -18,6 +18,9 @@ const LEFT_OUT: &str = "
 - Certificates: trust bundles and the certificates of pods are stored and nothing acts on them.
 - Audit: the webhook backend, batching, rotation of log files, the `legacy` format, and annotations about latency. Everything else of an
   event is compared with recorded logs by the test `events_are_those_of_a_real_server`.
+- Admission webhooks: redirects are not followed (kube-apiserver repeats the review at the new address), services are reached at their
+  ready endpoints, credentials from a kubeconfig and static manifests are not read, and a service `kubernetes` is no way back into the
+  server. Of several denials the first in order is answered. What a webhook changes about the options of a connect is not used.
 - Flow control: queuing, seats, borrowing and the `/debug/api_priority_and_fairness` pages. Requests are matched and answers name their
   flow, but nothing is limited: a server in a test has no load to share out. Objects that are deleted or changed are not restored.
 ";
