@@ -10,6 +10,7 @@ use kube::{
     api::{Patch, PatchParams},
     core::{ApiResource, DynamicObject, GroupVersionKind},
 };
+use kubewright_controller::Manager;
 use kubewright_testing::{ServiceHandler, TestCluster};
 use kubewright_webhook::Webhooks;
 
@@ -35,11 +36,11 @@ impl Operator {
         if webhooks.admission().is_empty() {
             return Ok(());
         }
-        let Names {
-            home,
-            webhook_service,
-            ..
-        } = Names::of(&self.name);
+        let names = Names::of(&self.name);
+        // Until the operator is added to a manager, which replaces it.
+        let client = Manager::new(cluster.client_as(&names.user()));
+        webhooks.set_client(client.client().clone());
+        let (home, webhook_service) = (names.home, names.webhook_service);
         cluster.serve_webhooks(&home, &webhook_service, PORT, Arc::new(InProcess(webhooks)));
         Ok(())
     }
