@@ -16,7 +16,7 @@ pub(crate) struct Binding {
     /// The requests that the binding is for; `None` for all that the policy is for.
     pub(crate) resources: Option<Criteria>,
     pub(crate) params: Option<ParamRef>,
-    /// What happens if a validation fails. Bindings of mutating policies have no actions.
+    /// The consequences of a failed validation. Bindings of mutating policies have none.
     pub(crate) actions: Vec<Action>,
 }
 

@@ -18,7 +18,7 @@ use kubewright_apiserver::{
     registry::BlockingPool,
     request::RequestContext,
 };
-use kubewright_machinery::{Status, status};
+use kubewright_machinery::{Status, go, status};
 use serde_json::Value;
 
 use self::{
@@ -83,7 +83,7 @@ impl PolicyError {
         let name = &policy.name;
         let by = match binding {
             Some(binding) => format!("'{name}' with binding '{}'", binding.name),
-            None => format!("{name:?}"),
+            None => go::quote(name),
         };
         (!policy.ignores_errors).then(|| Self {
             message: format!("policy {by} denied request: {error}"),

@@ -20,7 +20,7 @@ use crate::admission::{
 /// The key of the audit annotation about a failed validation.
 const FAILURE_KEY: &str = "validation.policy.admission.k8s.io/validation_failure";
 
-/// What the policies of a request have found.
+/// The findings of the policies of a request.
 pub(super) struct Report<'a> {
     cx: &'a RequestContext,
     /// The first denial, by its message and its reason.
