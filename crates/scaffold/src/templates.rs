@@ -27,6 +27,13 @@ templates! {
     TEST = "test.rs",
     VERSIONS_TEST = "versions_test.rs",
     SAMPLE = "sample.yaml",
+    WEBHOOK_MOD = "webhook_mod.rs",
+    WEBHOOK = "webhook.rs",
+    DEFAULTER = "defaulter.rs",
+    VALIDATOR = "validator.rs",
+    WEBHOOK_TEST = "webhook_test.rs",
+    DEFAULTER_TEST = "defaulter_test.rs",
+    VALIDATOR_TEST = "validator_test.rs",
 }
 
 /// The values of a template.

@@ -1,6 +1,7 @@
 //! `kubewright list`: the kinds of a project and their controllers.
 
 use clap::Args;
+use kubewright_scaffold::Resource;
 use serde_json::json;
 
 use crate::{
@@ -34,6 +35,7 @@ impl List {
                         "namespaced": one.namespaced,
                         "api": one.api,
                         "controllers": one.controllers,
+                        "webhooks": webhooks(one),
                     })
                 })
                 .collect();
@@ -63,6 +65,7 @@ impl List {
                     one.version.clone(),
                     scope.to_owned(),
                     one.controllers.join(","),
+                    webhooks(one).join(","),
                     source,
                 ]
             })
@@ -70,9 +73,29 @@ impl List {
         match rows.is_empty() {
             true => say("nothing yet; start with `kubewright create api`\n"),
             false => say(&table(
-                &["KIND", "GROUP", "VERSION", "SCOPE", "CONTROLLERS", "TYPES"],
+                &[
+                    "KIND",
+                    "GROUP",
+                    "VERSION",
+                    "SCOPE",
+                    "CONTROLLERS",
+                    "WEBHOOKS",
+                    "TYPES",
+                ],
                 &rows,
             )),
         }
     }
+}
+
+/// Returns the webhooks of a kind, in the words of kubebuilder's `PROJECT`.
+fn webhooks(resource: &Resource) -> Vec<&'static str> {
+    let webhooks = &resource.webhooks;
+    let all = [
+        ("defaulting", webhooks.defaulting),
+        ("validation", webhooks.validation),
+        ("conversion", !webhooks.spokes.is_empty()),
+    ];
+    let present = all.into_iter().filter(|(_, present)| *present);
+    present.map(|(name, _)| name).collect()
 }

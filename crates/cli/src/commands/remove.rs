@@ -46,6 +46,18 @@ enum What {
         #[command(flatten)]
         how: How,
     },
+    /// Remove the webhooks that default and validate a kind
+    Webhook {
+        /// Kind, e.g. Captain
+        kind: String,
+
+        /// Version; required if several versions have webhooks
+        #[arg(long, default_value = "")]
+        version: String,
+
+        #[command(flatten)]
+        how: How,
+    },
     /// Remove a controller
     Controller {
         /// Name of the controller, as shown by `kubewright list`
@@ -82,6 +94,14 @@ impl Remove {
             ),
             What::Version { version, kind, how } => (
                 Removal::Version {
+                    group: how.group.clone(),
+                    version,
+                    kind,
+                },
+                how,
+            ),
+            What::Webhook { kind, version, how } => (
+                Removal::Webhook {
                     group: how.group.clone(),
                     version,
                     kind,

@@ -196,6 +196,7 @@ impl AddApi {
             api: true,
             controllers: Vec::new(),
             owns: BTreeMap::new(),
+            webhooks: Default::default(),
         })
     }
 }

@@ -6,7 +6,8 @@
 //! | `api` | `create api`, `add api` |
 //! | `controller` | `add controller` |
 //! | `version` | `add version` |
-//! | `remove` | `remove api`, `remove controller`, `remove version` |
+//! | `webhook` | `create webhook`, `add webhook` |
+//! | `remove` | `remove api`, `remove controller`, `remove version`, `remove webhook` |
 //! | `edit`, `storage` | `edit` |
 //! | `dependency`, `package`, `kube_attribute` | parts of these: entries of `Cargo.toml`, `#[kube(...)]` |
 //! | `status` | `status` |
@@ -25,6 +26,7 @@ mod status;
 mod storage;
 pub(crate) mod targets;
 mod version;
+mod webhook;
 
 pub use api::AddApi;
 pub use controller::AddController;
@@ -36,3 +38,4 @@ pub use remove::Remove;
 pub use status::{PartState, PartStatus, status};
 pub use storage::MoveStorage;
 pub use version::AddVersion;
+pub use webhook::AddWebhook;

@@ -4,7 +4,7 @@
 
 use crate::{
     Error,
-    commands::{api, controller, conversion::Conversion, registration, storage, targets},
+    commands::{api, controller, conversion::Conversion, registration, storage, targets, webhook},
     generate::stamp::{Mark, mark},
     names::{self, Gvk},
     plan::{Edits, Plan},
@@ -41,6 +41,15 @@ pub enum Remove {
         /// The group. May be empty if the kind is unique.
         group: String,
         /// The version.
+        version: String,
+        /// The kind.
+        kind: String,
+    },
+    /// The webhooks that default and validate a version of a kind.
+    Webhook {
+        /// The group. May be empty if the kind is unique.
+        group: String,
+        /// The version. May be empty if only one has webhooks.
         version: String,
         /// The kind.
         kind: String,
@@ -85,7 +94,10 @@ impl Remove {
                     for name in &resource.controllers {
                         removal.controller(name, resource)?;
                     }
-                    removal.types(resource)?;
+                    removal.webhooks(resource)?;
+                    if resource.api {
+                        removal.types(resource)?;
+                    }
                     file.remove(resource);
                 }
             }
@@ -114,8 +126,48 @@ impl Remove {
                     ));
                 }
                 removal.check_way_between_others(resource)?;
+                removal.webhooks(resource)?;
                 removal.types(resource)?;
                 file.remove(resource);
+                for other in project.matching(&resource.group, "", &resource.kind) {
+                    let mut left = other.clone();
+                    left.webhooks.spokes.retain(|spoke| spoke != version);
+                    if left != *other && left.version != *version {
+                        file.put(&left);
+                    }
+                }
+            }
+            Remove::Webhook {
+                group,
+                version,
+                kind,
+            } => {
+                let matching = project.matching(group, version, kind);
+                let with = matching
+                    .into_iter()
+                    .filter(|one| one.webhooks.has_admission());
+                let with: Vec<&Resource> = with.collect();
+                let [resource] = with[..] else {
+                    return Err(match with.is_empty() {
+                        true => Error::new(
+                            format_args!("{kind} has no webhooks"),
+                            "look at what there is with `kubewright list`",
+                        ),
+                        false => Error::new(
+                            format_args!("more than one {kind} has webhooks"),
+                            "say which with --group and --version",
+                        ),
+                    });
+                };
+                removal.webhooks(resource)?;
+                let mut left = resource.clone();
+                left.webhooks.defaulting = false;
+                left.webhooks.validation = false;
+                left.webhooks.name.clear();
+                match left.api || !left.controllers.is_empty() {
+                    true => file.put(&left),
+                    false => file.remove(resource),
+                }
             }
             Remove::Controller { name } => {
                 let owner = project
@@ -132,7 +184,7 @@ impl Remove {
                 let mut left = resource.clone();
                 left.controllers.retain(|other| other != name);
                 left.owns.remove(name);
-                match left.api || !left.controllers.is_empty() {
+                match left.api || !left.controllers.is_empty() || !left.webhooks.is_empty() {
                     true => file.put(&left),
                     false => file.remove(resource),
                 }
@@ -168,6 +220,32 @@ impl Removal<'_> {
         let module = format!("pub mod {};", names::module(name));
         registration::remove_lines(&mut self.plan, "src/controller/mod.rs", &[&module])?;
         registration::unregister(&mut self.plan, &controller::register_line(name))
+    }
+
+    /// Removes the webhooks that default and validate, and the modules that are left empty.
+    fn webhooks(&mut self, resource: &Resource) -> Result<(), Error> {
+        let webhooks = &resource.webhooks;
+        if !webhooks.has_admission() {
+            return Ok(());
+        }
+        let target = match resource.api {
+            true => targets::Target::own(resource),
+            false => targets::Target {
+                import: targets::import(&resource.group, &resource.version, &resource.kind),
+                resource: resource.clone(),
+            },
+        };
+        let name = &webhooks.name;
+        self.file(&webhook::path(name), &webhook::source(&target, webhooks))?;
+        let test = webhook::test(self.project, resource, webhooks);
+        self.file(&webhook::test_path(name), &test)?;
+        registration::unregister(&mut self.plan, &webhook::register_line(name))?;
+        let declared = format!("pub mod {};", names::module(name));
+        self.without(webhook::WEBHOOK_MOD, &[&declared])?;
+        if self.plan.read(webhook::WEBHOOK_MOD)?.is_none() {
+            registration::remove_lines(&mut self.plan, "src/lib.rs", &["pub mod webhook;"])?;
+        }
+        Ok(())
     }
 
     fn types(&mut self, resource: &Resource) -> Result<(), Error> {

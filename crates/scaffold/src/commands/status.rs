@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     Error,
-    commands::{api, controller, conversion::Conversion, targets},
+    commands::{api, controller, conversion::Conversion, targets, webhook},
     generate::stamp::{Mark, mark},
     names::Gvk,
     plan::Plan,
@@ -125,12 +125,23 @@ pub fn status(project: &Project) -> Result<Vec<PartStatus>, Error> {
                 add(conversion.test_path(), Some(conversion.test()), None)?;
             }
         }
+        let gvk = Gvk {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            kind: resource.kind.clone(),
+        };
+        let webhooks = &resource.webhooks;
+        if webhooks.has_admission() {
+            let target = targets::find(project, &gvk).ok();
+            add(
+                webhook::path(&webhooks.name),
+                target.map(|target| webhook::source(&target, webhooks)),
+                Some(webhook::register_line(&webhooks.name)),
+            )?;
+            let test = webhook::test(project, resource, webhooks);
+            add(webhook::test_path(&webhooks.name), Some(test), None)?;
+        }
         for name in &resource.controllers {
-            let gvk = Gvk {
-                group: resource.group.clone(),
-                version: resource.version.clone(),
-                kind: resource.kind.clone(),
-            };
             let target = targets::find(project, &gvk).ok();
             let owned = targets::owned(project, resource, name).ok();
             let scaffolded = target

@@ -71,15 +71,8 @@ pub(crate) fn built_in(wanted: &Gvk) -> Option<Target> {
             .find(|name| *name == full || short(name))?,
     };
     let info = by_kind(group, &wanted.version, &wanted.kind)?;
-    let module = match group {
-        "" => "api::core".to_owned(),
-        "apiextensions.k8s.io" => "apiextensions_apiserver::pkg::apis::apiextensions".to_owned(),
-        "apiregistration.k8s.io" => "kube_aggregator::pkg::apis::apiregistration".to_owned(),
-        "internal.apiserver.k8s.io" => "api::apiserverinternal".to_owned(),
-        _ => format!("api::{}", group.split('.').next().unwrap_or(group)),
-    };
     Some(Target {
-        import: format!("k8s_openapi::{module}::{}::{}", wanted.version, wanted.kind),
+        import: import(group, &wanted.version, &wanted.kind),
         resource: Resource {
             group: group.to_owned(),
             version: wanted.version.clone(),
@@ -89,6 +82,19 @@ pub(crate) fn built_in(wanted: &Gvk) -> Option<Target> {
             api: false,
             controllers: Vec::new(),
             owns: BTreeMap::new(),
+            webhooks: Default::default(),
         },
     })
+}
+
+/// Returns the path of the type of a built-in kind.
+pub(super) fn import(group: &str, version: &str, kind: &str) -> String {
+    let module = match group {
+        "" => "api::core".to_owned(),
+        "apiextensions.k8s.io" => "apiextensions_apiserver::pkg::apis::apiextensions".to_owned(),
+        "apiregistration.k8s.io" => "kube_aggregator::pkg::apis::apiregistration".to_owned(),
+        "internal.apiserver.k8s.io" => "api::apiserverinternal".to_owned(),
+        _ => format!("api::{}", group.split('.').next().unwrap_or(group)),
+    };
+    format!("k8s_openapi::{module}::{version}::{kind}")
 }

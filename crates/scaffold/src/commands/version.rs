@@ -76,6 +76,7 @@ impl AddVersion {
         new.version.clone_from(&self.version);
         new.controllers.clear();
         new.owns.clear();
+        new.webhooks = Default::default();
         let mut plan = Plan::new(project.root());
         let source = storage::types(&plan, old)?;
         let copy = kube_attribute::with_version(&source, &self.from, &self.version)?;

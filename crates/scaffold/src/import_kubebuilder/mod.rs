@@ -265,6 +265,7 @@ impl Import {
             api: true,
             controllers: Vec::new(),
             owns: BTreeMap::new(),
+            webhooks: Default::default(),
         };
         let mut source = module.source.clone();
         if !source.contains("kubewright::Schema") {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 
-use super::{PROJECT_FILE, Resource};
+use super::{PROJECT_FILE, Resource, Webhooks};
 use crate::{Error, names::Gvk};
 
 /// The parsed file. Unchanged parts keep their formatting.
@@ -159,6 +159,10 @@ impl File {
             true => drop(table.remove("owns")),
             false => table["owns"] = value(owns),
         }
+        match resource.webhooks.is_empty() {
+            true => drop(table.remove("webhooks")),
+            false => table["webhooks"] = value(webhooks_table(&resource.webhooks)),
+        }
     }
 
     /// Removes an entry.
@@ -208,6 +212,7 @@ fn resource(table: &Table) -> Result<Resource, Error> {
             .filter_map(|name| name.as_str().map(str::to_owned))
             .collect(),
         owns: owns(table)?,
+        webhooks: webhooks(table),
     };
     // These become file paths, so they are validated.
     crate::names::check_version(&resource.version)?;
@@ -230,6 +235,48 @@ fn owns(table: &Table) -> Result<BTreeMap<String, Vec<Gvk>>, Error> {
     Ok(owns)
 }
 
+/// Returns the webhooks of an entry.
+fn webhooks(table: &Table) -> Webhooks {
+    let Some(table) = table.get("webhooks").and_then(Item::as_table_like) else {
+        return Webhooks::default();
+    };
+    let flag = |key: &str| table.get(key).and_then(Item::as_bool).unwrap_or_default();
+    let spokes = table.get("spoke").and_then(Item::as_array);
+    let spokes = spokes.into_iter().flatten();
+    Webhooks {
+        name: table
+            .get("name")
+            .and_then(Item::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+        defaulting: flag("defaulting"),
+        validation: flag("validation"),
+        spokes: spokes
+            .filter_map(|one| one.as_str().map(str::to_owned))
+            .collect(),
+    }
+}
+
+/// Returns webhooks as in kubebuilder's `PROJECT`.
+fn webhooks_table(webhooks: &Webhooks) -> InlineTable {
+    let mut table = InlineTable::new();
+    if webhooks.has_admission() {
+        table.insert("name", webhooks.name.as_str().into());
+    }
+    let flags = [
+        ("defaulting", webhooks.defaulting),
+        ("validation", webhooks.validation),
+        ("conversion", !webhooks.spokes.is_empty()),
+    ];
+    for (key, _) in flags.into_iter().filter(|(_, on)| *on) {
+        table.insert(key, true.into());
+    }
+    if !webhooks.spokes.is_empty() {
+        table.insert("spoke", webhooks.spokes.iter().collect::<Array>().into());
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +291,7 @@ mod tests {
             api: true,
             controllers: vec!["captain".into()],
             owns: BTreeMap::from([("captain".into(), vec![Gvk::parse("v1/ConfigMap").unwrap()])]),
+            webhooks: Webhooks::default(),
         }
     }
 
@@ -263,6 +311,12 @@ mod tests {
         file.put(&captain());
         let mut changed = captain();
         changed.controllers.push("other".into());
+        changed.webhooks = Webhooks {
+            name: "captain".into(),
+            validation: true,
+            spokes: vec!["v2".into()],
+            ..Webhooks::default()
+        };
         file.put(&changed);
         let again = File::parse(&file.written()).unwrap();
         assert_eq!(again.resources().unwrap(), [changed]);

@@ -71,6 +71,7 @@ pub struct Project {
 ///     api: true,
 ///     controllers: vec!["captain".into()],
 ///     owns: Default::default(),
+///     webhooks: Default::default(),
 /// };
 /// assert_eq!(captain.types_path(), "src/api/crew/v1/captain.rs");
 /// assert_eq!(captain.sample_path(), "config/samples/crew_v1_captain.yaml");
@@ -93,6 +94,41 @@ pub struct Resource {
     pub controllers: Vec<String>,
     /// The kinds that its controllers own, by the name of the controller.
     pub owns: BTreeMap<String, Vec<Gvk>>,
+    /// Its webhooks.
+    pub webhooks: Webhooks,
+}
+
+/// The webhooks of a version of a kind.
+///
+/// ```
+/// use kubewright_scaffold::Webhooks;
+///
+/// let webhooks = Webhooks { name: "captain".into(), validation: true, ..Webhooks::default() };
+/// assert!(webhooks.has_admission());
+/// assert!(!Webhooks::default().has_admission());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Webhooks {
+    /// The module with defaulting and validation.
+    pub name: String,
+    /// Set if objects are defaulted.
+    pub defaulting: bool,
+    /// Set if objects are validated.
+    pub validation: bool,
+    /// The versions that this version, as the hub, is converted from and to.
+    pub spokes: Vec<String>,
+}
+
+impl Webhooks {
+    /// Reports whether objects are defaulted or validated.
+    pub fn has_admission(&self) -> bool {
+        self.defaulting || self.validation
+    }
+
+    /// Reports whether there are none.
+    pub fn is_empty(&self) -> bool {
+        !self.has_admission() && self.spokes.is_empty()
+    }
 }
 
 impl Project {

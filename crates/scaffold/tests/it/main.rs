@@ -10,3 +10,4 @@ mod import_crd;
 mod import_kubebuilder;
 mod project;
 mod versions;
+mod webhooks;

@@ -3,6 +3,7 @@
 mod api;
 mod controller;
 mod version;
+mod webhook;
 
 use clap::Subcommand;
 
@@ -11,6 +12,9 @@ use clap::Subcommand;
 pub(crate) enum Create {
     /// Scaffold a Kubernetes API: a kind and its controller
     Api(api::Api),
+
+    /// Scaffold webhooks for a kind: defaulting, validation, conversion
+    Webhook(webhook::Webhook),
 }
 
 #[derive(Subcommand)]
@@ -23,12 +27,16 @@ pub(crate) enum Add {
 
     /// Scaffold another version of a kind
     Version(version::Version),
+
+    /// Scaffold webhooks for a kind: defaulting, validation, conversion
+    Webhook(webhook::Webhook),
 }
 
 impl Create {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
             Self::Api(api) => api.run(),
+            Self::Webhook(webhook) => webhook.run(),
         }
     }
 }
@@ -39,6 +47,7 @@ impl Add {
             Self::Api(api) => api.run(),
             Self::Controller(controller) => controller.run(),
             Self::Version(version) => version.run(),
+            Self::Webhook(webhook) => webhook.run(),
         }
     }
 }
