@@ -2,6 +2,7 @@
 
 mod cluster;
 mod machine;
+mod webhooks;
 
 use std::io::{IsTerminal, stdout};
 
@@ -115,6 +116,9 @@ impl Doctor {
             }
             None => None,
         };
+        if let Some(described) = &described {
+            findings.extend(webhooks::findings(described));
+        }
         let flags = or_session(&self.cluster);
         findings.extend(cluster::findings(&flags, described.as_ref()).await);
         let bad = findings.iter().any(|it| it.verdict == Verdict::Bad);
