@@ -112,7 +112,7 @@ fn the_project_says_what_all_means() {
     fs::write(&file, format!("generate = [\"crds\"]\n{text}")).unwrap();
     assert_eq!(
         place.refused("generate"),
-        "\"crds\" under \"generate\" in operator.toml is not a target; use any of crd, rbac, kustomize, yaml, \
+        "\"crds\" under \"generate\" in operator.toml is not a target; use any of crd, rbac, webhook, kustomize, yaml, \
          helm, samples, docs, schema"
     );
 }

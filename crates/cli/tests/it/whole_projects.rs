@@ -75,6 +75,8 @@ fn a_new_project_builds_without_warnings_and_its_tests_pass() {
         "add controller --for apps/v1/Deployment --owns v1/ConfigMap,crew/v1/Captain --name roll-out",
     );
     place.done("add version v2 --from v1 --kind Captain");
+    place.done("create webhook --group crew --version v1 --kind Captain --defaulting --programmatic-validation");
+    place.done("create webhook --version v1 --kind Pod --programmatic-validation");
     cargo(&place, "fmt --check");
     cargo(&place, "test --lib --bins --tests");
 
@@ -86,6 +88,11 @@ fn a_new_project_builds_without_warnings_and_its_tests_pass() {
     assert!(captains.contains("name: v2"), "{captains}");
     let role = read("config/rbac/role.yaml");
     assert!(role.contains("  - configmaps\n"), "{role}");
+    let webhooks = read("config/webhook/manifests.yaml");
+    assert!(
+        webhooks.contains("path: /mutate-crew-example-com-v1-captain\n"),
+        "{webhooks}"
+    );
     // The tests ran under that role, which was enough, and have said what they used of it.
     let audit = place.done("audit rbac --test");
     assert!(audit.contains("never used   configmaps "), "{audit}");
@@ -94,12 +101,15 @@ fn a_new_project_builds_without_warnings_and_its_tests_pass() {
     place.done("remove controller roll_out");
     place.done("remove version v2");
     place.done("remove api Port");
+    place.done("remove webhook Pod");
+    place.done("remove webhook Captain");
     cargo(&place, "fmt --check");
     cargo(&place, "build --all-targets");
     place.done("generate");
     assert!(!read("config/rbac/role.yaml").contains("configmaps"));
     let ports = "config/crd/bases/crew.example.com_ports.yaml";
     assert!(!place.path().join(ports).exists());
+    assert!(!place.path().join("config/webhook/manifests.yaml").exists());
 }
 
 /// Runs `cargo check` in a project that does not compile, and returns its errors.

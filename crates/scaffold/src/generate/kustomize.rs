@@ -9,10 +9,12 @@ use super::{
     File, Settings, crd, manager,
     model::{kinds, text},
     naming::Naming,
-    rbac, yaml,
+    rbac, webhook, yaml,
 };
 use crate::Error;
 
+/// The patch that has cert-manager put its authority into webhook configurations.
+const WEBHOOK_CA_PATCH: &str = "config/default/webhook_ca_patch.yaml";
 /// The kustomization of the samples.
 pub(super) const SAMPLES: &str = "config/samples/kustomization.yaml";
 
@@ -51,6 +53,51 @@ pub(super) fn roles(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
     Ok(files)
 }
 
+/// Returns `config/webhook`: the configurations of webhooks, and the Service that they are called at.
+pub(super) fn webhooks(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
+    if model.webhooks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let naming = settings.kustomize_naming();
+    let manifests = yaml::documents(&webhook::configurations(model, &naming))?;
+    let service = yaml::documents([&webhook::service(&naming)])?;
+    let resources = json!({"resources": ["manifests.yaml", "service.yaml"]});
+    Ok(vec![
+        File::yaml("config/webhook/manifests.yaml", manifests),
+        File::yaml("config/webhook/service.yaml", service),
+        kustomization("config/webhook", resources)?,
+    ])
+}
+
+/// Returns what webhooks need besides: a certificate, a network policy, and the patch that puts the authority of the
+/// certificate into their configurations.
+fn around_webhooks(model: &Model, naming: &Naming) -> Result<Vec<File>, Error> {
+    let certificate = yaml::documents(&webhook::certificate(naming))?;
+    let policy = yaml::documents([&webhook::network_policy(naming)])?;
+    let patches: Vec<Value> = webhook::configurations(model, naming)
+        .iter()
+        .map(|configuration| {
+            let annotations = webhook::injection(naming);
+            json!({
+                "apiVersion": configuration["apiVersion"],
+                "kind": configuration["kind"],
+                "metadata": {"name": configuration["metadata"]["name"], "annotations": annotations},
+            })
+        })
+        .collect();
+    let resources = |file: &str| json!({"resources": [file]});
+    Ok(vec![
+        File::yaml("config/certmanager/certificate.yaml", certificate),
+        kustomization("config/certmanager", resources("certificate.yaml"))?,
+        File::yaml("config/network-policy/allow-webhook-traffic.yaml", policy),
+        kustomization(
+            "config/network-policy",
+            resources("allow-webhook-traffic.yaml"),
+        )?,
+        File::yaml(WEBHOOK_CA_PATCH, yaml::documents(&patches)?),
+    ])
+}
+
 /// Returns the rest of the tree.
 pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
     let naming = settings.kustomize_naming();
@@ -75,7 +122,7 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Erro
     }
     let running = [
         manager::namespace(&naming),
-        manager::deployment(&naming, &settings.image, settings.metrics_port),
+        deployment(model, settings, &naming),
     ];
     files.push(File::yaml(
         "config/manager/manager.yaml",
@@ -92,14 +139,17 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Erro
             yaml::documents([&manager::metrics_service(&naming, port)])?,
         ));
     }
-    files.push(kustomization(
-        "config/default",
-        json!({
-            "namePrefix": format!("{project}-"),
-            "namespace": format!("{project}-system"),
-            "resources": parts,
-        }),
-    )?);
+    let mut default = json!({
+        "namePrefix": format!("{project}-"),
+        "namespace": format!("{project}-system"),
+    });
+    if !model.webhooks.is_empty() {
+        parts.extend(["../webhook", "../certmanager", "../network-policy"]);
+        files.extend(around_webhooks(model, &naming)?);
+        default["patches"] = json!([{"path": "webhook_ca_patch.yaml"}]);
+    }
+    default["resources"] = json!(parts);
+    files.push(kustomization("config/default", default)?);
     files.push(File::seed(
         "config/overlays/default/kustomization.yaml",
         OVERLAY.to_owned(),
@@ -133,12 +183,28 @@ fn installed(model: &Model, settings: &Settings) -> Vec<Value> {
             .metrics_port
             .map(|port| manager::metrics_service(&naming, port)),
     );
-    objects.push(manager::deployment(
-        &naming,
-        &settings.image,
-        settings.metrics_port,
-    ));
+    objects.push(deployment(model, settings, &naming));
+    if !model.webhooks.is_empty() {
+        objects.push(webhook::service(&naming));
+        objects.push(webhook::network_policy(&naming));
+        objects.extend(webhook::certificate(&naming));
+        // Last, so that nothing of the above waits for webhooks that are not there yet.
+        let configurations = webhook::configurations(model, &naming).into_iter();
+        objects.extend(configurations.map(|mut configuration| {
+            configuration["metadata"]["annotations"] = webhook::injection(&naming);
+            configuration
+        }));
+    }
     objects
+}
+
+/// Returns the Deployment of the operator, which serves its webhooks if it has any.
+fn deployment(model: &Model, settings: &Settings, naming: &Naming) -> Value {
+    let mut deployment = manager::deployment(naming, &settings.image, settings.metrics_port);
+    if !model.webhooks.is_empty() {
+        webhook::serve(&mut deployment, naming);
+    }
+    deployment
 }
 
 /// Returns the objects of `config/rbac`, by file; with `metrics` also the role for reading metrics.

@@ -115,9 +115,13 @@ pub(super) fn metrics_service(naming: &Naming, port: u16) -> Value {
     })
 }
 
-fn pod_labels(naming: &Naming) -> Value {
+/// Returns the labels of the operator's pods.
+pub(super) fn pod_labels(naming: &Naming) -> Value {
     let mut labels = naming.labels();
-    labels["control-plane"] = json!("controller-manager");
+    // Those of a chart are a placeholder.
+    if let Some(labels) = labels.as_object_mut() {
+        labels.insert("control-plane".into(), json!("controller-manager"));
+    }
     labels
 }
 

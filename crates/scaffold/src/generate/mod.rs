@@ -18,6 +18,7 @@ mod rbac;
 mod samples;
 pub(crate) mod stamp;
 mod validate;
+mod webhook;
 mod yaml;
 
 use std::fmt;
@@ -41,7 +42,9 @@ pub enum Target {
     Crd,
     /// `config/rbac`: roles.
     Rbac,
-    /// `config/`: the whole kustomize tree, including CRDs, roles and samples.
+    /// `config/webhook`: webhook configurations and their Service.
+    Webhook,
+    /// `config/`: the whole kustomize tree, including CRDs, roles, webhooks and samples.
     Kustomize,
     /// `dist/install.yaml`: everything in one file.
     Yaml,
@@ -57,9 +60,10 @@ pub enum Target {
 
 impl Target {
     /// All targets.
-    pub const ALL: [Target; 8] = [
+    pub const ALL: [Target; 9] = [
         Target::Crd,
         Target::Rbac,
+        Target::Webhook,
         Target::Kustomize,
         Target::Yaml,
         Target::Helm,
@@ -73,6 +77,7 @@ impl Target {
         match self {
             Target::Crd => "crd",
             Target::Rbac => "rbac",
+            Target::Webhook => "webhook",
             Target::Kustomize => "kustomize",
             Target::Yaml => "yaml",
             Target::Helm => "helm",
@@ -82,9 +87,10 @@ impl Target {
         }
     }
 
-    /// Reports whether this target generates the files of another: the kustomize tree includes CRDs, roles and samples.
+    /// Reports whether this target generates the files of another: the kustomize tree includes CRDs, roles, webhooks and
+    /// samples.
     fn includes(self, other: Target) -> bool {
-        let in_tree = [Target::Crd, Target::Rbac, Target::Samples];
+        let in_tree = [Target::Crd, Target::Rbac, Target::Webhook, Target::Samples];
         self == other || (self == Target::Kustomize && in_tree.contains(&other))
     }
 
@@ -93,7 +99,14 @@ impl Target {
         match self {
             Target::Crd => &["config/crd/bases"],
             Target::Rbac => &["config/rbac"],
-            Target::Kustomize => &["config/crd", "config/default", "config/manager"],
+            Target::Webhook => &["config/webhook"],
+            Target::Kustomize => &[
+                "config/certmanager",
+                "config/crd",
+                "config/default",
+                "config/manager",
+                "config/network-policy",
+            ],
             Target::Yaml | Target::Docs => &[],
             Target::Helm => &["dist/chart/templates", "dist/chart/templates/crd"],
             Target::Samples => &["config/samples"],
@@ -289,6 +302,7 @@ fn own_files(model: &Model, settings: &Settings, target: Target) -> Result<Vec<F
     match target {
         Target::Crd => kustomize::crds(model),
         Target::Rbac => kustomize::roles(model, settings),
+        Target::Webhook => kustomize::webhooks(model, settings),
         Target::Kustomize => kustomize::tree(model, settings),
         Target::Yaml => kustomize::installer(model, settings),
         Target::Helm => helm::files(model, settings),

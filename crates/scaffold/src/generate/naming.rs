@@ -17,6 +17,8 @@ pub(super) struct Naming {
     /// Set if the operator is restricted to that namespace.
     pub(super) namespaced: bool,
     labels: Value,
+    /// The prefix and the namespace that names have in a cluster, where kustomize does not put them.
+    installed: (String, String),
 }
 
 impl Naming {
@@ -28,6 +30,7 @@ impl Naming {
             account: "controller-manager".to_owned(),
             namespaced,
             labels: json!({"app.kubernetes.io/name": project}),
+            installed: (format!("{project}-"), format!("{project}-system")),
         }
     }
 
@@ -39,6 +42,7 @@ impl Naming {
             account: format!("{project}-controller-manager"),
             namespaced,
             labels: json!({"app.kubernetes.io/name": project}),
+            installed: (format!("{project}-"), format!("{project}-system")),
         }
     }
 
@@ -50,11 +54,25 @@ impl Naming {
             account: "{{ include \"operator.serviceAccountName\" . }}".to_owned(),
             namespaced,
             labels: json!(CHART_LABELS),
+            installed: (
+                "{{ include \"operator.fullname\" . }}-".to_owned(),
+                "{{ .Release.Namespace }}".to_owned(),
+            ),
         }
     }
 
     pub(super) fn name(&self, short: &str) -> String {
         format!("{}{short}", self.prefix)
+    }
+
+    /// Returns the name of an object in a cluster, for fields that kustomize does not know.
+    pub(super) fn installed_name(&self, short: &str) -> String {
+        format!("{}{short}", self.installed.0)
+    }
+
+    /// Returns the namespace of the operator in a cluster.
+    pub(super) fn installed_namespace(&self) -> &str {
+        &self.installed.1
     }
 
     pub(super) fn account(&self) -> &str {

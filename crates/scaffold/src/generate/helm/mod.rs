@@ -17,7 +17,7 @@ use super::{
     model::text,
     naming::{CHART_LABELS, Naming},
     stamp::Language,
-    yaml,
+    webhook, yaml,
 };
 use crate::{Error, templates::Values};
 
@@ -28,6 +28,14 @@ const MANAGER: &str = include_str!("../../../templates/chart/manager.yaml.tmpl")
 const NOTES: &str = include_str!("../../../templates/chart/NOTES.txt.tmpl");
 const IGNORED: &str = include_str!("../../../templates/chart/helmignore.tmpl");
 
+/// A placeholder for the labels of the operator's pods, replaced after printing.
+const SELECTOR: &str = "{{ include \"operator.selectorLabels\" . }}";
+/// The parts of the Deployment that serve webhooks.
+const WEBHOOK_ARGUMENT: &str =
+    "\n            - --webhook-cert-path=/tmp/k8s-webhook-server/serving-certs";
+const WEBHOOK_PORT: &str = "\n            - name: webhook-server\n              containerPort: 9443\n              protocol: TCP";
+const WEBHOOK_MOUNT: &str = "\n          volumeMounts:\n            - name: webhook-certs\n              mountPath: /tmp/k8s-webhook-server/serving-certs\n              readOnly: true";
+const WEBHOOK_VOLUME: &str = "\n      volumes:\n        - name: webhook-certs\n          secret:\n            secretName: {{ include \"operator.fullname\" . }}-webhook-server-cert";
 /// The condition around the CRDs.
 const KEEP: &str = "{{- if .Values.crd.keep }}\n    helm.sh/resource-policy: keep\n    {{- end }}";
 
@@ -53,7 +61,11 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
             settings.metrics_port.unwrap_or(METRICS_PORT).to_string(),
         )
         .with("health_port", HEALTH_PORT.to_string())
-        .with("namespace_argument", namespace_argument);
+        .with("namespace_argument", namespace_argument)
+        .with("webhook_argument", serving(model, WEBHOOK_ARGUMENT))
+        .with("webhook_port", serving(model, WEBHOOK_PORT))
+        .with("webhook_mount", serving(model, WEBHOOK_MOUNT))
+        .with("webhook_volume", serving(model, WEBHOOK_VOLUME));
     let template = |name: &str, source: &str| {
         let path = format!("dist/chart/templates/{name}");
         File::marked(path, Language::Template, &fill.fill(source))
@@ -67,6 +79,9 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
         template("NOTES.txt", NOTES),
         template("rbac.yaml", &roles(model, settings)?),
     ];
+    if !model.webhooks.is_empty() {
+        files.push(template("webhook.yaml", &webhooks(model, settings)?));
+    }
     for (name, crd) in crd::crds(model) {
         files.push(template(&format!("crd/{name}"), &crd_template(&crd)?));
     }
@@ -96,6 +111,54 @@ fn roles(model: &Model, settings: &Settings) -> Result<String, Error> {
             out += &filled_in(object)?;
         }
         out += "{{- end }}\n";
+    }
+    Ok(out)
+}
+
+/// Returns a part of the Deployment that serves webhooks, if there are any.
+fn serving(model: &Model, part: &'static str) -> &'static str {
+    match model.webhooks.is_empty() {
+        true => "",
+        false => part,
+    }
+}
+
+/// Returns the objects of webhooks.
+fn webhooks(model: &Model, settings: &Settings) -> Result<String, Error> {
+    let naming = Naming::chart(settings.namespaced);
+    let mut objects = vec![webhook::service(&naming), webhook::network_policy(&naming)];
+    objects.extend(webhook::certificate(&naming));
+    for mut configuration in webhook::configurations(model, &naming) {
+        configuration["metadata"]["annotations"] = webhook::injection(&naming);
+        objects.push(configuration);
+    }
+    let mut out = String::new();
+    for mut object in objects {
+        // The pods of a chart have labels of their own.
+        if let Some(selector) = object.pointer_mut("/spec/selector") {
+            *selector = SELECTOR.into();
+        }
+        if let Some(selector) = object.pointer_mut("/spec/podSelector/matchLabels") {
+            *selector = SELECTOR.into();
+        }
+        let printed = filled_in(&object)?;
+        let at = |indent: usize| {
+            format!(
+                "\n{}{{{{- include \"operator.selectorLabels\" . | nindent {indent} }}}}",
+                " ".repeat(indent)
+            )
+        };
+        let printed = printed
+            .replace(
+                &format!("selector: '{SELECTOR}'"),
+                &format!("selector:{}", at(4)),
+            )
+            .replace(
+                &format!("matchLabels: '{SELECTOR}'"),
+                &format!("matchLabels:{}", at(6)),
+            );
+        out += "---\n";
+        out += &printed;
     }
     Ok(out)
 }

@@ -1,7 +1,8 @@
 //! Byte for byte what controller-gen v0.21.0 writes, but for the line that says who wrote it.
 //!
 //! Definitions: those in `tests/golden` of `kubewright-resource`. Roles: `tests/rbac/role.yaml`, which
-//! `controller-gen rbac:roleName=manager-role` wrote from `tests/rbac/markers.go`.
+//! `controller-gen rbac:roleName=manager-role` wrote from `tests/rbac/markers.go`. Webhooks: `tests/webhooks/webhooks.yaml`, which
+//! `controller-gen webhook` wrote from `tests/webhooks/markers.go`.
 
 use std::{fs, path::Path};
 
@@ -9,7 +10,7 @@ use kubewright_operator::PolicyRule;
 use kubewright_scaffold::{generate::Target, rbac_markers};
 use serde_json::{Value, json};
 
-use super::{golden_definitions, model, rendered, unmarked};
+use super::{golden_definitions, model, rendered, unmarked, with_webhooks};
 
 /// The golden without controller-gen's annotation.
 fn golden(name: &str) -> String {
@@ -82,4 +83,40 @@ fn similar(ours: &str, theirs: &str, name: &str) {
         ours.lines().count(),
         theirs.lines().count()
     );
+}
+
+#[test]
+fn webhooks_are_what_controller_gen_writes() {
+    let model = with_webhooks(json!([
+        {"type": "mutating", "path": "/mutate-crew-example-com-v1-captain", "webhook": {
+            "name": "mcaptain-v1.kb.io", "admissionReviewVersions": ["v1"], "failurePolicy": "Fail", "sideEffects": "None",
+            "rules": [{
+                "apiGroups": ["crew.example.com"], "apiVersions": ["v1"],
+                "operations": ["CREATE", "UPDATE"], "resources": ["captains"],
+            }],
+        }},
+        {"type": "validating", "path": "/validate-crew-example-com-v1-captain", "webhook": {
+            "name": "vcaptain-v1.kb.io", "admissionReviewVersions": ["v1"], "failurePolicy": "Fail", "sideEffects": "None",
+            "timeoutSeconds": 5,
+            "rules": [{
+                "apiGroups": ["crew.example.com"], "apiVersions": ["v1"],
+                "operations": ["CREATE", "UPDATE", "DELETE"], "resources": ["captains"],
+            }],
+        }},
+        {"type": "mutating", "path": "/mutate-crew-example-com-v1-berth", "webhook": {
+            "name": "mberth-v1.kb.io", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
+            "sideEffects": "NoneOnDryRun", "matchPolicy": "Exact", "reinvocationPolicy": "IfNeeded",
+            "rules": [{
+                "apiGroups": ["crew.example.com"], "apiVersions": ["v1", "v2"],
+                "operations": ["CREATE"], "resources": ["berths", "berths/status"],
+            }],
+        }},
+    ]));
+    let files = rendered(&model, Target::Webhook);
+    let manifests = files
+        .iter()
+        .find(|file| file.path == "config/webhook/manifests.yaml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/webhooks/webhooks.yaml");
+    let golden = fs::read_to_string(path).unwrap();
+    similar(unmarked(manifests.unwrap()), &golden, "webhooks");
 }

@@ -23,6 +23,13 @@ fn model(crds: Vec<Value>, rules: Value) -> Model {
     read_model(&text.to_string()).unwrap()
 }
 
+/// A model with webhooks.
+fn with_webhooks(webhooks: Value) -> Model {
+    let mut model = model(Vec::new(), json!([]));
+    model.webhooks = serde_json::from_value(webhooks).unwrap();
+    model
+}
+
 fn settings() -> Settings {
     Settings {
         name: "crew-operator".into(),
