@@ -148,7 +148,7 @@ fn time(cx: &RequestContext) -> Duration {
     asked.map_or(LONGEST, |asked| LONGEST.min(asked / 2))
 }
 
-/// What decides about the order of a pod.
+/// The fields that decide about the order of a pod.
 #[derive(serde::Deserialize)]
 struct Facts {
     metadata: Metadata,
