@@ -28,7 +28,7 @@ pub(super) struct Connection {
 /// A request that failed.
 pub(super) enum SendError {
     /// Nothing was written, so it can be sent on another connection.
-    Unsent(Request<Full<Bytes>>),
+    Unsent(Box<Request<Full<Bytes>>>),
     /// It may have arrived.
     Failed(String),
 }
@@ -75,7 +75,7 @@ impl Connection {
     ) -> Result<Response<Incoming>, SendError> {
         let sent = self.sender.try_send_request(request).await;
         sent.map_err(|mut e: TrySendError<_>| match e.take_message() {
-            Some(request) => SendError::Unsent(request),
+            Some(request) => SendError::Unsent(Box::new(request)),
             None => SendError::Failed(describe(&e.into_error())),
         })
     }

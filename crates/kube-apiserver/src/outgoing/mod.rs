@@ -145,7 +145,7 @@ impl Outgoing {
                 // The endpoint had closed the connection before anything was sent.
                 Err(SendError::Unsent(request)) => {
                     client.forget();
-                    self.send_anew(endpoint, &uri, &client, request).await?
+                    self.send_anew(endpoint, &uri, &client, *request).await?
                 }
             },
         };
