@@ -106,6 +106,32 @@ async fn patches_that_do_not_fit() {
     );
 }
 
+/// As kube-apiserver 1.36.4 words them.
+#[tokio::test]
+async fn patches_that_cannot_be_applied_have_their_words() {
+    let cases = [
+        (
+            json!([{"op": "remove", "path": "/data/none"}]),
+            "Internal error occurred: remove operation does not apply: doc is missing path: \"/data/none\": missing value",
+        ),
+        (
+            json!({"data": {}}),
+            "Internal error occurred: failed calling webhook \"a.example.com\": received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type jsonpatch.Patch",
+        ),
+        (
+            json!([{"op": "replace", "path": "/kind", "value": "Secret"}]),
+            "converting (v1.Secret) to (core.ConfigMap): unknown conversion",
+        ),
+    ];
+    for (change, words) in cases {
+        let scene = Scene::new().await;
+        scene.serve("a", move |review| patch(review, change.clone()));
+        scene.register(MUTATING, "a", json!({})).await;
+        let refused = scene.http.post(MAPS, map("m")).await;
+        refused.refused_with(500, words);
+    }
+}
+
 #[tokio::test]
 async fn a_delete_cannot_be_patched() {
     let scene = Scene::new().await;
