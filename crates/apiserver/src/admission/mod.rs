@@ -78,7 +78,7 @@ pub trait Plugin: Send + Sync {
     }
 }
 
-/// Who may have changed an object in the mutating pass.
+/// The code that may have changed an object in the mutating pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
     /// Only plugins of the server.

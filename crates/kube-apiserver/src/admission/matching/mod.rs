@@ -1,4 +1,4 @@
-//! Which requests a webhook or a policy is for.
+//! Matching of requests by webhooks and policies.
 //!
 //! | file | contents |
 //! |---|---|
