@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) const CASE: Case = Case {
     name: "webhooks",
-    title: "Admission webhooks",
+    title: "admission reviews answered by webhooks",
     what: "Ours alone, in process: processor time of one admission review of a pod of 4 KB, from the body of the request to that of the \
            answer: by a validator that allows it, by a defaulter that has nothing to change, and by one that changes one field.",
     run,

@@ -54,17 +54,30 @@ fn the_token_of_the_kubeconfig_opens_the_server() {
 }
 
 #[test]
-fn what_is_stored_and_not_acted_on_is_answered_with_a_warning() {
+fn admission_policies_are_enforced_from_the_next_request_on() {
     let server = Server::start();
     let token = server.kubeconfig_value("token");
-    let hooks = r#"{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": "guard"}}"#;
-    let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
-    let (code, head) = https::post(&server, path, &token, hooks);
-    assert_eq!(code, 201, "{head}");
-    let warning = "warning: 299 - \"mutatingwebhookconfigurations.admissionregistration.k8s.io is stored, \
-                   but admission webhooks are not called by this server yet\"";
-    assert!(head.contains(warning), "{head}");
+    let policy = r#"{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "owners"}, "spec": {
+            "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"],
+                "operations": ["CREATE"], "resources": ["configmaps"]}]},
+            "validations": [{"expression": "has(object.data)", "message": "data is required"}]}}"#;
+    let binding = r#"{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "owners"}, "spec": {"policyName": "owners", "validationActions": ["Deny"]}}"#;
+    let map = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "colours"}}"#;
+    let group = "/apis/admissionregistration.k8s.io/v1";
+    for (path, object, expected) in [
+        (format!("{group}/validatingadmissionpolicies"), policy, 201),
+        (
+            format!("{group}/validatingadmissionpolicybindings"),
+            binding,
+            201,
+        ),
+        ("/api/v1/namespaces/default/configmaps".to_owned(), map, 422),
+    ] {
+        let (code, answer) = https::post(&server, &path, &token, object);
+        assert_eq!(code, expected, "{path}: {answer}");
+    }
 }
 
 #[test]
