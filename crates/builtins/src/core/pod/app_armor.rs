@@ -3,7 +3,7 @@
 use kubewright_machinery::field::Path;
 use serde_json::{Value, json};
 
-use super::validate::APP_ARMOR;
+use super::annotations::APP_ARMOR;
 use crate::json::{Read, Write, same};
 
 const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];

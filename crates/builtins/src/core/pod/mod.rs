@@ -5,12 +5,14 @@
 //! | `default` | defaults of pods, pod specs, containers, probes and volumes |
 //! | `strategy` | what a create or an update may set, quality of service, graceful deletion |
 //! | `validate` | validation of pods and templates |
+//! | `annotations` | validation of annotations |
 //! | `container`, `env`, `mount`, `probe`, `volume`, `scheduling`, `security` | the parts of that |
 //! | [`update`] | validation of updates |
 //! | [`binding`], [`eviction`], [`resize`] | subresources |
 //! | `app_armor` | profiles that annotations name |
 //! | `warnings` | warnings for objects that are accepted |
 
+mod annotations;
 mod app_armor;
 pub mod binding;
 mod container;

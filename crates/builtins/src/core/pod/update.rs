@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;
 
-use super::{
-    scheduling,
-    validate::{metadata_and_spec, validate_annotation_changes},
-};
+use super::{annotations, scheduling, validate::metadata_and_spec};
 use crate::{
     checks, internal_form,
     json::{Read, Write, same},
@@ -23,7 +20,7 @@ pub(crate) fn update(new: &Value, old: &Value) -> ErrorList {
     errors.extend(meta::validate_update(new, old));
     errors.extend(metadata_and_spec(new));
     let annotations = Path::new("metadata").child("annotations");
-    validate_annotation_changes(new, old, &annotations, &mut errors);
+    annotations::validate_changes(new, old, &annotations, &mut errors);
     let path = Path::new("spec");
     let (after, before) = (&new["spec"], &old["spec"]);
     for list in ["containers", "initContainers"] {
@@ -59,7 +56,7 @@ pub(crate) fn status(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, true);
     errors.extend(meta::validate_update(new, old));
     let annotations = Path::new("metadata").child("annotations");
-    validate_annotation_changes(new, old, &annotations, &mut errors);
+    annotations::validate_changes(new, old, &annotations, &mut errors);
     let path = Path::new("status");
     let (after, before) = (&new["status"], &old["status"]);
     for (i, condition) in after["conditions"].items().iter().enumerate() {
