@@ -1,8 +1,9 @@
 //! `kubewright create api` and `kubewright add api`: scaffold a kind and its controller.
 
 use clap::Args;
-use kubewright_scaffold::{AddApi, Error, Gvk};
+use kubewright_scaffold::AddApi;
 
+use super::target::target;
 use crate::{
     output::PlanArgs,
     project::{kubebuilder::Kubebuilder, project},
@@ -56,21 +57,7 @@ pub(crate) struct Api {
 impl Api {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         self.kubebuilder.check()?;
-        let gvk = match (&self.gvk, &self.group, &self.version, &self.kind) {
-            (Some(text), None, None, None) => Gvk::parse(text)?,
-            (None, group, Some(version), Some(kind)) => Gvk {
-                group: group.clone().unwrap_or_default(),
-                version: version.clone(),
-                kind: kind.clone(),
-            },
-            _ => {
-                return Err(Error::new(
-                    "no kind was given",
-                    "use --group, --version and --kind, or crew/v1/Captain",
-                )
-                .into());
-            }
-        };
+        let gvk = target(self.gvk, self.group, self.version, self.kind)?;
         let add = AddApi {
             gvk,
             plural: self.plural,

@@ -2,6 +2,7 @@
 
 mod api;
 mod controller;
+mod target;
 mod version;
 mod webhook;
 

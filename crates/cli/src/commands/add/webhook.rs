@@ -1,8 +1,9 @@
 //! `kubewright create webhook` and `kubewright add webhook`: scaffold webhooks for a kind.
 
 use clap::Args;
-use kubewright_scaffold::{AddWebhook, Error, Gvk};
+use kubewright_scaffold::{AddWebhook, Error};
 
+use super::target::target;
 use crate::{
     output::PlanArgs,
     project::{kubebuilder::Kubebuilder, project},
@@ -81,21 +82,7 @@ impl Webhook {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         self.kubebuilder.check()?;
         self.other.check()?;
-        let target = match (&self.gvk, &self.group, &self.version, &self.kind) {
-            (Some(text), None, None, None) => Gvk::parse(text)?,
-            (None, group, Some(version), Some(kind)) => Gvk {
-                group: group.clone().unwrap_or_default(),
-                version: version.clone(),
-                kind: kind.clone(),
-            },
-            _ => {
-                return Err(Error::new(
-                    "no kind was given",
-                    "use --group, --version and --kind, or crew/v1/Captain",
-                )
-                .into());
-            }
-        };
+        let target = target(self.gvk, self.group, self.version, self.kind)?;
         let add = AddWebhook {
             target,
             name: self.name,
