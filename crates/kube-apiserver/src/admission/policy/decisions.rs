@@ -9,6 +9,7 @@ use kubewright_apiserver::{
 use kubewright_cel::{
     AccessCheck, AccessDecision, AccessDecisions, AccessTarget, AccessedResource,
 };
+use kubewright_machinery::{Status, status};
 use parking_lot::Mutex;
 
 /// The decisions about checks that expressions asked for, kept until the request ends.
@@ -31,16 +32,22 @@ impl AccessDecisions for Decisions {
 
 impl Decisions {
     /// Evaluates, and decides the checks that the evaluation asks for until it needs no more.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the evaluation ends without a result although it asks for no check. The request is rejected then, because
+    /// nothing is known about it.
     pub(crate) async fn evaluate<T, S>(
         &self,
         cx: &RequestContext,
         mut evaluate: impl FnMut() -> Result<T, S>,
-    ) -> Result<T, S> {
+    ) -> Result<T, Status> {
         loop {
             let result = evaluate();
             let wanted = self.wanted.lock().take();
             let Some(check) = wanted else {
-                return result;
+                let undecided = "an authorization check of an expression was not decided";
+                return result.map_err(|_| status::internal(undecided));
             };
             let decision = decide(cx, &check).await;
             self.known.lock().insert(check, Arc::new(decision));

@@ -50,11 +50,11 @@ impl Checks {
             ..AdmissionInput::default()
         };
         let evaluate = || hook.conditions.evaluate(&input, &[]);
-        match self.decisions.evaluate(request.cx, evaluate).await {
-            Ok(Matched::Yes) => Ok(true),
-            Ok(Matched::No) | Err(_) => Ok(false),
-            Ok(Matched::Failed(_)) if hook.ignores_failure => Ok(false),
-            Ok(Matched::Failed(why)) => {
+        match self.decisions.evaluate(request.cx, evaluate).await? {
+            Matched::Yes => Ok(true),
+            Matched::No => Ok(false),
+            Matched::Failed(_) if hook.ignores_failure => Ok(false),
+            Matched::Failed(why) => {
                 tracing::warn!(webhook = hook.name, %why, "failed evaluating match conditions");
                 let resource = request.resource.group_resource();
                 Err(status::forbidden(&resource, request.name(), why))

@@ -139,12 +139,12 @@ impl MutatingAdmissionPolicy {
             let matches = {
                 let input = subject.input(param.as_ref());
                 let evaluate = || mutator.conditions.evaluate(&input, &mutator.variables);
-                subject.decisions.evaluate(cx, evaluate).await
+                subject.decisions.evaluate(cx, evaluate).await?
             };
             match matches {
-                Ok(Matched::Yes) => {}
-                Ok(Matched::No) | Err(_) => continue,
-                Ok(Matched::Failed(error)) => {
+                Matched::Yes => {}
+                Matched::No => continue,
+                Matched::Failed(error) => {
                     failed(&error, errors);
                     continue;
                 }
@@ -161,15 +161,14 @@ impl MutatingAdmissionPolicy {
                 let change = {
                     let input = subject.input(param.as_ref());
                     let evaluate = || mutation.evaluate(&input, &mutator.variables);
-                    subject.decisions.evaluate(cx, evaluate).await
+                    subject.decisions.evaluate(cx, evaluate).await?
                 };
                 let change = match change {
-                    Ok(Ok(change)) => change,
-                    Ok(Err(error)) => {
+                    Ok(change) => change,
+                    Err(error) => {
                         failed(&error, errors);
                         continue;
                     }
-                    Err(_) => continue,
                 };
                 let Some(versioned) = &mut subject.versioned else {
                     break;

@@ -100,10 +100,8 @@ impl ValidatingAdmissionPolicy {
             let input = subject.input(param.as_ref());
             let evaluate = || evaluate(&validator, &input, !policy.ignores_errors);
             let cx = subject.request.cx;
-            let outcome = subject.decisions.evaluate(cx, evaluate).await;
-            if let Ok(outcome) = outcome {
-                report.add(policy, binding, outcome);
-            }
+            let outcome = subject.decisions.evaluate(cx, evaluate).await?;
+            report.add(policy, binding, outcome);
         }
         Ok(())
     }
