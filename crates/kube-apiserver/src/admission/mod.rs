@@ -129,43 +129,15 @@ pub(crate) fn plugins(
     pod_security: PodSecurityConfiguration,
 ) -> Vec<Arc<dyn Plugin>> {
     let store = || Stored(environment.store.clone());
-    let selected = NAMES.iter().filter(|name| selection.has(name));
+    let selected = selection::IMPLEMENTED
+        .iter()
+        .filter(|name| selection.has(name));
     selected
         .filter_map(|name| plugin(name, store(), &pod_security))
         .collect()
 }
 
-/// The plugins between `NamespaceLifecycle` and policies, in order.
-const NAMES: [&str; 26] = [
-    "NamespaceExists",
-    "LimitPodHardAntiAffinityTopology",
-    "LimitRanger",
-    "ServiceAccount",
-    "NodeRestriction",
-    "TaintNodesByCondition",
-    "AlwaysPullImages",
-    "PodSecurity",
-    "PodNodeSelector",
-    "Priority",
-    "DefaultTolerationSeconds",
-    "PodTolerationRestriction",
-    "ExtendedResourceToleration",
-    "DefaultStorageClass",
-    "StorageObjectInUseProtection",
-    "OwnerReferencesPermissionEnforcement",
-    "PersistentVolumeClaimResize",
-    "RuntimeClass",
-    "CertificateApproval",
-    "CertificateSigning",
-    "CertificateSubjectRestriction",
-    "DefaultIngressClass",
-    "DenyServiceExternalIPs",
-    "PodTopologyLabels",
-    "NodeDeclaredFeatureValidator",
-    "PodResizeValidator",
-];
-
-/// Builds a plugin of [`NAMES`].
+/// Builds a plugin between `NamespaceLifecycle` and policies. Returns `None` for the others.
 fn plugin(
     name: &str,
     store: Stored,
