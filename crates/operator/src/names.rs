@@ -1,13 +1,14 @@
 //! [`Names`]: the names of an operator's objects, as `kubewright generate` gives them.
 
 /// The names of an operator's objects.
-#[cfg_attr(not(feature = "testing"), allow(dead_code))]
 pub(crate) struct Names {
     /// The prefix of all names.
+    #[cfg(feature = "testing")]
     pub(crate) prefix: String,
     /// The namespace.
     pub(crate) home: String,
     /// The ServiceAccount.
+    #[cfg(feature = "testing")]
     pub(crate) account: String,
     /// The Service of the webhooks.
     pub(crate) webhook_service: String,
@@ -28,8 +29,10 @@ impl Names {
         let prefix = dns_label(operator);
         Self {
             home: format!("{prefix}-system"),
+            #[cfg(feature = "testing")]
             account: format!("{prefix}-controller-manager"),
             webhook_service: format!("{prefix}-webhook-service"),
+            #[cfg(feature = "testing")]
             prefix,
         }
     }
