@@ -5,6 +5,7 @@ mod goldens;
 #[path = "../../../../resource/tests/it/golden/kinds/mod.rs"]
 mod kinds;
 mod server;
+mod webhooks;
 
 use kubewright_operator::Model;
 use kubewright_scaffold::generate::{File, Settings, Target, read_model, render};
