@@ -211,22 +211,36 @@ impl Model {
         rbac::rules(&self.controllers)
     }
 
-    /// Returns the permissions that the operator needs to keep the certificates of its webhooks: in its own namespace, and for
-    /// the objects that `kubewright generate` names after it. They are not among its rules, since certificates may also come
-    /// from files. There are none without webhooks.
+    /// Reports whether the operator serves webhooks, for admission or conversion.
     ///
     /// ```
     /// use kubewright_operator::Model;
     ///
     /// let mut model = Model::new("crew");
-    /// assert!(model.webhook_rules().is_empty());
+    /// assert!(!model.serves_webhooks());
     /// model.conversions.push("captains.crew.example.com".into());
-    /// let rules = model.webhook_rules();
+    /// assert!(model.serves_webhooks());
+    /// ```
+    pub fn serves_webhooks(&self) -> bool {
+        !self.webhooks.is_empty() || !self.conversions.is_empty()
+    }
+
+    /// Returns the permissions that the operator needs to keep the certificates of its webhooks: for a Secret in the namespace
+    /// of their Service, and for the objects that tell the cluster whom to trust. They are not among its rules, since
+    /// certificates may also come from files. There are none without webhooks.
+    ///
+    /// ```
+    /// use kubewright_operator::Model;
+    ///
+    /// let mut model = Model::new("crew");
+    /// assert!(model.webhook_rules("crew-system", "crew-webhook-service").is_empty());
+    /// model.conversions.push("captains.crew.example.com".into());
+    /// let rules = model.webhook_rules("crew-system", "crew-webhook-service");
     /// assert_eq!(rules[0].namespace.as_deref(), Some("crew-system"));
     /// assert!(rules.iter().any(|rule| rule.resource_names == ["captains.crew.example.com"]));
     /// ```
-    pub fn webhook_rules(&self) -> Vec<PolicyRule> {
-        rbac::webhook_rules(self)
+    pub fn webhook_rules(&self, namespace: &str, service: &str) -> Vec<PolicyRule> {
+        rbac::webhook_rules(self, namespace, service)
     }
 
     /// Returns the `MutatingWebhookConfiguration` and the `ValidatingWebhookConfiguration` of the operator, as far as it has

@@ -1,11 +1,13 @@
 //! [`Names`]: the names of an operator's objects, as `kubewright generate` gives them.
 
 /// The names of an operator's objects.
+#[cfg(feature = "runtime")]
 pub(crate) struct Names {
     /// The prefix of all names.
     #[cfg(feature = "testing")]
     pub(crate) prefix: String,
     /// The namespace.
+    #[cfg(feature = "testing")]
     pub(crate) home: String,
     /// The ServiceAccount.
     #[cfg(feature = "testing")]
@@ -24,10 +26,12 @@ pub(crate) struct WebhookNames {
     pub(crate) validating: String,
 }
 
+#[cfg(feature = "runtime")]
 impl Names {
     pub(crate) fn of(operator: &str) -> Self {
         let prefix = dns_label(operator);
         Self {
+            #[cfg(feature = "testing")]
             home: format!("{prefix}-system"),
             #[cfg(feature = "testing")]
             account: format!("{prefix}-controller-manager"),
@@ -58,6 +62,7 @@ impl WebhookNames {
 }
 
 /// Returns the name of a program in a form that names of namespaces may have.
+#[cfg(feature = "runtime")]
 fn dns_label(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let label: String = lower
@@ -71,7 +76,7 @@ fn dns_label(name: &str) -> String {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "runtime"))]
 mod tests {
     use super::dns_label;
 

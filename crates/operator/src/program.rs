@@ -20,15 +20,11 @@ use kubewright_controller::{
     flags::{ManagerFlags, bind_address},
     leader_election::ElectionConfig,
 };
-use kubewright_webhook::{Certificates, ManagedCertificates, WebhookServer, WebhookType, Webhooks};
+use kubewright_webhook::{Certificates, ManagedCertificates, WebhookServer, Webhooks};
 use tokio::net::TcpListener;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::{
-    Operator,
-    log::log_lines,
-    names::{Names, WebhookNames},
-};
+use crate::{Operator, log::log_lines, names::Names};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -191,18 +187,39 @@ impl WebhookFlags {
         }
     }
 
+    /// Returns the source of the certificate: a directory, or in a pod the operator itself.
+    fn certificates(
+        &self,
+        operator: &Operator,
+        client: &Client,
+    ) -> Result<Option<Source>, BoxError> {
+        if let Some(directory) = &self.directory {
+            return Ok(Some(Source::Directory(directory.clone())));
+        }
+        let Some(namespace) = namespace_of_pod() else {
+            return Ok(None);
+        };
+        let default = || Names::of(operator.name()).webhook_service;
+        let service = self.service.clone().unwrap_or_else(default);
+        let managed = operator.managed_certificates(client.clone(), &namespace, &service)?;
+        Ok(Some(Source::Managed(managed)))
+    }
+
     /// Adds the server to the manager if there are webhooks, an address and a certificate.
     async fn serve(
         self,
-        name: &str,
         webhooks: Webhooks,
+        source: Option<Source>,
         manager: &Manager,
     ) -> Result<(), BoxError> {
         if webhooks.is_empty() {
             return Ok(());
         }
-        let address = bind_address(&self.address);
-        match (address, self.certificates(name, &webhooks, manager)) {
+        let certificates = source.map(|source| match source {
+            Source::Directory(directory) => Certificates::directory(directory),
+            Source::Managed(managed) => Certificates::managed(managed.clock(manager.clock())),
+        });
+        match (bind_address(&self.address), certificates) {
             (Some(address), Some(certificates)) => {
                 let server = WebhookServer::new(webhooks, certificates);
                 server.add_to(manager, listen(&address).await?)?;
@@ -211,37 +228,12 @@ impl WebhookFlags {
         }
         Ok(())
     }
+}
 
-    /// Returns the source of the certificate: a directory, or in a pod the operator itself.
-    fn certificates(
-        self,
-        name: &str,
-        webhooks: &Webhooks,
-        manager: &Manager,
-    ) -> Option<Certificates> {
-        if let Some(directory) = self.directory {
-            return Some(Certificates::directory(directory));
-        }
-        let namespace = namespace_of_pod()?;
-        let default = || Names::of(name).webhook_service;
-        let service = self.service.unwrap_or_else(default);
-        let names = WebhookNames::of(&service);
-        let client = manager.client().live();
-        let mut managed = ManagedCertificates::new(client, &namespace, &service)
-            .secret(&names.secret)
-            .clock(manager.clock());
-        let types = webhooks.admission().iter();
-        let types: Vec<_> = types.map(|it| it.registration().type_).collect();
-        if types.contains(&WebhookType::Mutating) {
-            managed = managed.mutating_configuration(&names.mutating);
-        }
-        if types.contains(&WebhookType::Validating) {
-            managed = managed.validating_configuration(&names.validating);
-        }
-        let crds = webhooks.converter().crds();
-        let managed = crds.iter().fold(managed, |managed, crd| managed.crd(crd));
-        Some(Certificates::managed(managed))
-    }
+/// The source of the certificate of the webhooks.
+enum Source {
+    Directory(PathBuf),
+    Managed(ManagedCertificates),
 }
 
 async fn listen(address: &str) -> Result<TcpListener, BoxError> {
@@ -284,7 +276,12 @@ async fn run(
             () = stdin_closed(), if until_stdin_closes => {}
         }
     };
-    let mut builder = Manager::builder(client(&flags).await?);
+    let client = client(&flags).await?;
+    let (webhooks, source) = (
+        operator.webhooks()?,
+        webhook.certificates(&operator, &client)?,
+    );
+    let mut builder = Manager::builder(client);
     if flags.leader_elect {
         let id = flags.leader_election_id.clone();
         let lease = id.unwrap_or_else(|| operator.name().to_owned());
@@ -296,14 +293,15 @@ async fn run(
     if let Some(namespace) = &flags.namespace {
         builder = builder.namespaces([namespace]);
     }
-    let (name, webhooks) = (operator.name().to_owned(), operator.webhooks()?);
     let manager = operator.build(builder)?;
-    webhook.serve(&name, webhooks, &manager).await?;
+    webhook.serve(webhooks.clone(), source, &manager).await?;
     if let Some(address) = flags.health_probe_bind_address() {
         manager.serve(listen(&address).await?, manager.health_routes())?;
     }
     if let Some(address) = flags.metrics_bind_address() {
-        manager.serve(listen(&address).await?, manager.routes())?;
+        let routes = manager.routes();
+        let routes = routes.debug("/debug/webhooks", move || webhooks.debug_reviews());
+        manager.serve(listen(&address).await?, routes)?;
     }
     Ok(manager.run(stop).await?)
 }

@@ -5,7 +5,7 @@
 
 use crate::{
     model::{ControllerModel, KindModel, Model, PolicyRule, WebhookType},
-    names::{Names, WebhookNames},
+    names::WebhookNames,
 };
 
 const READ: [&str; 3] = ["get", "list", "watch"];
@@ -37,22 +37,17 @@ pub(crate) fn rules(controllers: &[ControllerModel]) -> Vec<PolicyRule> {
 }
 
 /// Returns the permissions to keep the certificates of webhooks in a Secret, and to tell the cluster whom to trust.
-pub(crate) fn webhook_rules(model: &Model) -> Vec<PolicyRule> {
-    if model.webhooks.is_empty() && model.conversions.is_empty() {
+pub(crate) fn webhook_rules(model: &Model, namespace: &str, service: &str) -> Vec<PolicyRule> {
+    if !model.serves_webhooks() {
         return Vec::new();
     }
-    let Names {
-        home,
-        webhook_service,
-        ..
-    } = Names::of(&model.name);
-    let names = WebhookNames::of(&webhook_service);
+    let names = WebhookNames::of(service);
     let change = |group: &str, resource: &str, names: &[&str]| {
         PolicyRule::new(group, &[resource], &["get", "update"]).resource_names(names)
     };
     let mut rules = vec![
-        PolicyRule::new("", &["secrets"], &["create"]).namespace(&home),
-        change("", "secrets", &[&names.secret]).namespace(&home),
+        PolicyRule::new("", &["secrets"], &["create"]).namespace(namespace),
+        change("", "secrets", &[&names.secret]).namespace(namespace),
     ];
     for (type_, resource, name) in [
         (

@@ -4,12 +4,15 @@ use std::fmt::Display;
 
 use kubewright_controller::Object;
 use kubewright_resource::CustomKind;
-use kubewright_webhook::{self as webhook, Converter, Defaulter, Validator, Webhook, Webhooks};
+use kubewright_webhook::{
+    self as webhook, Converter, Defaulter, ManagedCertificates, Validator, Webhook, Webhooks,
+};
 use serde::de::DeserializeOwned;
 
 use crate::{
     Operator, OperatorError,
     model::{WebhookModel, WebhookType},
+    names::WebhookNames,
 };
 
 impl Operator {
@@ -95,6 +98,47 @@ impl Operator {
             webhooks.build()
         };
         Ok(self.service.get_or_init(build).clone()?)
+    }
+
+    /// Returns the certificates that the operator issues for its webhooks and keeps in a Secret, as the program does in a pod:
+    /// for a Service, with the names of the objects that `kubewright generate` gives them. The cluster is told whom to trust in
+    /// its webhook configurations, and in the CustomResourceDefinitions whose objects the operator converts.
+    ///
+    /// ```no_run
+    /// # async fn run(operator: kubewright_operator::Operator, client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use kubewright_webhook::{Certificates, WebhookServer};
+    ///
+    /// let managed = operator.managed_certificates(client, "crew-system", "crew-webhook-service")?;
+    /// let listener = tokio::net::TcpListener::bind("0.0.0.0:9443").await?;
+    /// let server = WebhookServer::new(operator.webhooks()?, Certificates::managed(managed));
+    /// server.serve(listener, std::future::pending()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if two webhooks have the same path, or one is not valid.
+    pub fn managed_certificates(
+        &self,
+        client: kube::Client,
+        namespace: &str,
+        service: &str,
+    ) -> Result<ManagedCertificates, OperatorError> {
+        let webhooks = self.webhooks()?;
+        let names = WebhookNames::of(service);
+        let mut managed =
+            ManagedCertificates::new(client, namespace, service).secret(&names.secret);
+        let types = webhooks.admission().iter();
+        let types: Vec<_> = types.map(|it| it.registration().type_).collect();
+        if types.contains(&webhook::WebhookType::Mutating) {
+            managed = managed.mutating_configuration(&names.mutating);
+        }
+        if types.contains(&webhook::WebhookType::Validating) {
+            managed = managed.validating_configuration(&names.validating);
+        }
+        let crds = webhooks.converter().crds();
+        Ok(crds.iter().fold(managed, |managed, crd| managed.crd(crd)))
     }
 
     /// Returns the descriptions of the admission webhooks.

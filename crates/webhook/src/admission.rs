@@ -142,9 +142,9 @@ impl<'a> Admission<'a> {
         Err(Undecodable(text))
     }
 
-    /// Adds the notes to the answer.
-    pub(crate) fn annotate(self, mut response: AdmissionResponse) -> AdmissionResponse {
-        let notes = self.notes.into_inner();
+    /// Moves the notes to the answer.
+    pub(crate) fn annotate(&self, mut response: AdmissionResponse) -> AdmissionResponse {
+        let notes = std::mem::take(&mut *self.notes.lock());
         for text in notes.warnings {
             response = response.warning(text);
         }

@@ -59,8 +59,22 @@ struct Outcome {
 #[derive(Serialize)]
 struct Empty {}
 
+/// A conversion that was answered.
+pub(crate) struct Converted {
+    /// The kind of the first object.
+    pub(crate) kind: String,
+    pub(crate) objects: usize,
+    /// The version that was asked for.
+    pub(crate) desired: String,
+    pub(crate) failure: Option<String>,
+}
+
 /// Answers a review: with all objects converted, or with the reason why not. Returns nothing if the body is not a review.
-pub(crate) async fn answer(body: &[u8], converter: &Converter, metrics: &Metrics) -> Option<Bytes> {
+pub(crate) async fn answer(
+    body: &[u8],
+    converter: &Converter,
+    metrics: &Metrics,
+) -> Option<(Bytes, Converted)> {
     let question: Question<'_> = serde_json::from_slice(body)
         .inspect_err(|error| tracing::error!(%error, "failed to read conversion request"))
         .ok()?;
@@ -68,13 +82,20 @@ pub(crate) async fn answer(body: &[u8], converter: &Converter, metrics: &Metrics
         tracing::error!("conversion request is nil");
         return None;
     };
-    let converted = convert(&request, converter, metrics).await;
+    let mut kind = String::new();
+    let converted = convert(&request, converter, metrics, &mut kind).await;
     let (converted, status, message) = match converted {
         Ok(converted) => (converted, "Success", String::new()),
         Err(message) => {
             tracing::error!(error = message, request = request.uid, "failed to convert");
             (Vec::new(), "Failure", message)
         }
+    };
+    let summary = Converted {
+        kind,
+        objects: request.objects.len(),
+        desired: request.desired.clone(),
+        failure: (status == "Failure").then(|| message.clone()),
     };
     let answer = Answer {
         kind: &question.kind,
@@ -91,13 +112,14 @@ pub(crate) async fn answer(body: &[u8], converter: &Converter, metrics: &Metrics
     };
     let mut body = serde_json::to_vec(&answer).ok()?;
     body.push(b'\n');
-    Some(body.into())
+    Some((body.into(), summary))
 }
 
 async fn convert(
     request: &Request<'_>,
     converter: &Converter,
     metrics: &Metrics,
+    kind: &mut String,
 ) -> Result<Vec<Value>, String> {
     let mut converted = Vec::with_capacity(request.objects.len());
     for (n, object) in request.objects.iter().enumerate() {
@@ -105,6 +127,9 @@ async fn convert(
             tokio::task::yield_now().await;
         }
         let object: Value = serde_json::from_str(object.get()).map_err(|e| e.to_string())?;
+        if n == 0 {
+            object["kind"].as_str().unwrap_or_default().clone_into(kind);
+        }
         let convert = || converter.convert(&object, &request.desired);
         let Ok(object) = catch_unwind(AssertUnwindSafe(convert)) else {
             metrics.conversion_panicked();

@@ -55,6 +55,7 @@ mod defaulter;
 mod error;
 mod field_errors;
 mod handler;
+mod journal;
 mod metrics;
 mod patch;
 mod registration;

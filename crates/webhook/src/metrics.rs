@@ -92,6 +92,11 @@ impl Metrics {
 }
 
 impl PathMetrics {
+    /// Returns the path.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Counts an answer.
     pub(crate) fn answered(&self, code: http::StatusCode) {
         match code {

@@ -18,6 +18,7 @@ use kubewright_client::BoxError;
 use kubewright_controller::{Client, Object};
 use kubewright_metrics::Registry;
 use parking_lot::RwLock;
+use serde_json::Value;
 
 use crate::{
     Defaulter, Validator, Webhook,
@@ -26,6 +27,7 @@ use crate::{
     converter::Converter,
     error::WebhookError,
     handler::DynHandler,
+    journal::Journal,
     metrics::{Metrics, PathMetrics},
     review::{AdmissionResponse, Decoded, decode, encode},
 };
@@ -88,6 +90,7 @@ struct Shared {
     converter: Converter,
     client: RwLock<Option<Client>>,
     metrics: Metrics,
+    journal: Journal,
 }
 
 struct Route {
@@ -168,6 +171,7 @@ impl WebhooksBuilder {
             converter: self.converter,
             client: RwLock::new(self.client),
             metrics,
+            journal: Journal::default(),
         })))
     }
 }
@@ -203,6 +207,12 @@ impl Webhooks {
         self.0.metrics.register(registry);
     }
 
+    /// Returns the number of reviews that were answered, and the last ones with their verdicts and durations, for
+    /// `/debug/webhooks`. Whoever can read it learns the names of objects.
+    pub fn debug_reviews(&self) -> Value {
+        self.0.journal.to_json()
+    }
+
     /// Answers a request whose body has been read, in the same process.
     pub async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (parts, body) = self.answer(request.map(Full::new)).await.into_parts();
@@ -219,16 +229,21 @@ impl Webhooks {
         let Some(route) = self.0.routes.get(request.uri().path()) else {
             return text(StatusCode::NOT_FOUND, "404 page not found\n");
         };
-        let _in_flight = InFlight::begin(&route.metrics);
+        let in_flight = InFlight::begin(&route.metrics);
         let response = match &route.target {
-            Target::Admission(handler) => self.admit(request, &**handler).await,
-            Target::Conversion(converter) => self.convert(request, converter).await,
+            Target::Admission(handler) => self.admit(request, &**handler, &in_flight).await,
+            Target::Conversion(converter) => self.convert(request, converter, &in_flight).await,
         };
         route.metrics.answered(response.status());
         response
     }
 
-    async fn admit<B>(&self, request: Request<B>, handler: &dyn DynHandler) -> Response<Full<Bytes>>
+    async fn admit<B>(
+        &self,
+        request: Request<B>,
+        handler: &dyn DynHandler,
+        in_flight: &InFlight<'_>,
+    ) -> Response<Full<Bytes>>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BoxError>,
@@ -277,10 +292,17 @@ impl Webhooks {
                 AdmissionResponse::errored(500, text)
             }
         };
+        let (path, took) = (in_flight.metrics.path(), in_flight.began.elapsed());
+        self.0.journal.admitted(path, &ctx, &response, took);
         json(encode(&response, &uid, Some(api_version)))
     }
 
-    async fn convert<B>(&self, request: Request<B>, converter: &Converter) -> Response<Full<Bytes>>
+    async fn convert<B>(
+        &self,
+        request: Request<B>,
+        converter: &Converter,
+        in_flight: &InFlight<'_>,
+    ) -> Response<Full<Bytes>>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BoxError>,
@@ -291,7 +313,11 @@ impl Webhooks {
             Err(Unread::Failed(_)) => return text(StatusCode::BAD_REQUEST, ""),
         };
         match conversion::answer(&body, converter, &self.0.metrics).await {
-            Some(answer) => json(answer),
+            Some((answer, converted)) => {
+                let (path, took) = (in_flight.metrics.path(), in_flight.began.elapsed());
+                self.0.journal.converted(path, &converted, took);
+                json(answer)
+            }
             None => text(StatusCode::BAD_REQUEST, ""),
         }
     }

@@ -89,7 +89,8 @@ impl Operator {
         let manager = Manager::new(cluster.client());
         let client = manager.client().clone().with_field_manager(&self.name);
         let model = self.model()?;
-        let mut rules = model.webhook_rules();
+        let names = Names::of(&self.name);
+        let mut rules = model.webhook_rules(&names.home, &names.webhook_service);
         rules.extend(model.rules);
         let applied = roles::apply_roles(&client, &self.name, &rules).await;
         applied.map_err(OperatorError::Roles)?;

@@ -95,7 +95,8 @@ fn webhooks_are_described() {
         &["mutatingwebhookconfigurations"],
         &["get", "update"],
     );
-    assert!(model.webhook_rules().contains(&rule.resource_names(&names)));
+    let rules = model.webhook_rules("web-system", "web-webhook-service");
+    assert!(rules.contains(&rule.resource_names(&names)));
 }
 
 #[test]

@@ -32,6 +32,9 @@ const INTERVAL: Duration = Duration::from_secs(300);
 /// The time between two attempts after an error.
 const RETRY: Duration = Duration::from_secs(10);
 
+/// The time after which objects that were missing are looked for again. It doubles up to [`RETRY`].
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+
 /// The time that API servers have to notice whom to trust before a new certificate is presented.
 const PROPAGATION: Duration = Duration::from_secs(10);
 
@@ -139,10 +142,19 @@ impl ManagedCertificates {
 
     /// Replaces certificates that are due, and presents those that other replicas issued. Does not end.
     pub(super) async fn keep(&self, presented: &Presented) {
+        let mut soon = FIRST_RETRY;
         loop {
             let pause = match self.refresh(presented).await {
-                Ok(Written::All) => self.interval,
-                Ok(_) => RETRY,
+                Ok(Written::All) => {
+                    soon = FIRST_RETRY;
+                    self.interval
+                }
+                // An installer may be about to create the others.
+                Ok(_) => {
+                    let pause = soon;
+                    soon = RETRY.min(soon * 2);
+                    pause
+                }
                 Err(error) => {
                     tracing::warn!(%error, "cannot look after the certificate");
                     RETRY
