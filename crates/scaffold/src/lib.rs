@@ -64,4 +64,4 @@ pub use import_kubebuilder::{ImportProject, Imported, rbac_markers};
 pub use manifests::{ManifestError, parse_manifests};
 pub use names::Gvk;
 pub use plan::{Change, Edits, Paste, Plan, finish_interrupted};
-pub use project::{PROJECT_FILE, Project, Resource, Webhooks};
+pub use project::{PROJECT_FILE, Project, Resource, WebhookCertificates, Webhooks};

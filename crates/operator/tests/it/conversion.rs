@@ -1,4 +1,5 @@
-//! Three versions of a kind and two conversions: in the process, in a test cluster, and over TLS.
+//! Three versions of a kind and two conversions: in the process, in a test cluster, and over TLS. A deployed operator is in
+//! [`deployed`](crate::deployed).
 
 use std::{fs, time::SystemTime};
 
@@ -15,7 +16,7 @@ use kubewright_webhook::{Certificates, WebhookServer};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-mod v1 {
+pub(crate) mod v1 {
     use kube::CustomResource;
     use kubewright::Schema;
     use serde::{Deserialize, Serialize};
@@ -27,12 +28,12 @@ mod v1 {
         kind = "Captain",
         namespaced
     )]
-    pub(super) struct CaptainSpec {
-        pub(super) ship: String,
+    pub(crate) struct CaptainSpec {
+        pub(crate) ship: String,
     }
 }
 
-mod v2 {
+pub(crate) mod v2 {
     use kube::CustomResource;
     use kubewright::Schema;
     use serde::{Deserialize, Serialize};
@@ -45,12 +46,12 @@ mod v2 {
         namespaced
     )]
     #[kube(storage = false)]
-    pub(super) struct CaptainSpec {
-        pub(super) vessel: String,
+    pub(crate) struct CaptainSpec {
+        pub(crate) vessel: String,
     }
 }
 
-mod v3 {
+pub(crate) mod v3 {
     use kube::CustomResource;
     use kubewright::Schema;
     use serde::{Deserialize, Serialize};
@@ -63,8 +64,8 @@ mod v3 {
         namespaced
     )]
     #[kube(storage = false)]
-    pub(super) struct CaptainSpec {
-        pub(super) vessels: Vec<String>,
+    pub(crate) struct CaptainSpec {
+        pub(crate) vessels: Vec<String>,
     }
 }
 
@@ -119,7 +120,7 @@ impl TryFrom<v3::Captain> for v2::Captain {
     }
 }
 
-fn register(operator: &mut Operator) {
+pub(crate) fn register(operator: &mut Operator) {
     operator.api::<v1::Captain>();
     operator.api::<v2::Captain>();
     operator.api::<v3::Captain>();

@@ -5,6 +5,7 @@ extern crate kubewright_resource as kubewright;
 
 mod author;
 mod conversion;
+mod deployed;
 mod installing;
 mod logging;
 mod permissions;

@@ -13,8 +13,6 @@ use super::{
 };
 use crate::Error;
 
-/// The patch that has cert-manager put its authority into webhook configurations.
-const WEBHOOK_CA_PATCH: &str = "config/default/webhook_ca_patch.yaml";
 /// The kustomization of the samples.
 pub(super) const SAMPLES: &str = "config/samples/kustomization.yaml";
 
@@ -36,7 +34,7 @@ pub(super) fn roles(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
     let naming = settings.kustomize_naming();
     let mut resources = Vec::new();
     let mut files = Vec::new();
-    for (name, objects) in role_files(model, &naming, settings.metrics_port.is_some()) {
+    for (name, objects) in role_files(model, settings, &naming, settings.metrics_port.is_some()) {
         if objects.is_empty() {
             continue;
         }
@@ -53,51 +51,6 @@ pub(super) fn roles(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
     Ok(files)
 }
 
-/// Returns `config/webhook`: the configurations of webhooks, and the Service that they are called at.
-pub(super) fn webhooks(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
-    if model.webhooks.is_empty() {
-        return Ok(Vec::new());
-    }
-    let naming = settings.kustomize_naming();
-    let manifests = yaml::documents(&webhook::configurations(model, &naming))?;
-    let service = yaml::documents([&webhook::service(&naming)])?;
-    let resources = json!({"resources": ["manifests.yaml", "service.yaml"]});
-    Ok(vec![
-        File::yaml("config/webhook/manifests.yaml", manifests),
-        File::yaml("config/webhook/service.yaml", service),
-        kustomization("config/webhook", resources)?,
-    ])
-}
-
-/// Returns what webhooks need besides: a certificate, a network policy, and the patch that puts the authority of the
-/// certificate into their configurations.
-fn around_webhooks(model: &Model, naming: &Naming) -> Result<Vec<File>, Error> {
-    let certificate = yaml::documents(&webhook::certificate(naming))?;
-    let policy = yaml::documents([&webhook::network_policy(naming)])?;
-    let patches: Vec<Value> = webhook::configurations(model, naming)
-        .iter()
-        .map(|configuration| {
-            let annotations = webhook::injection(naming);
-            json!({
-                "apiVersion": configuration["apiVersion"],
-                "kind": configuration["kind"],
-                "metadata": {"name": configuration["metadata"]["name"], "annotations": annotations},
-            })
-        })
-        .collect();
-    let resources = |file: &str| json!({"resources": [file]});
-    Ok(vec![
-        File::yaml("config/certmanager/certificate.yaml", certificate),
-        kustomization("config/certmanager", resources("certificate.yaml"))?,
-        File::yaml("config/network-policy/allow-webhook-traffic.yaml", policy),
-        kustomization(
-            "config/network-policy",
-            resources("allow-webhook-traffic.yaml"),
-        )?,
-        File::yaml(WEBHOOK_CA_PATCH, yaml::documents(&patches)?),
-    ])
-}
-
 /// Returns the rest of the tree.
 pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
     let naming = settings.kustomize_naming();
@@ -110,7 +63,14 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Erro
     let mut files = Vec::new();
     if !bases.is_empty() {
         parts.insert(0, "../crd");
-        files.push(kustomization("config/crd", json!({"resources": bases}))?);
+        let mut crds = json!({"resources": bases});
+        let (paths, patches): (Vec<String>, Vec<File>) =
+            webhook::crd_patches(model, settings)?.into_iter().unzip();
+        if !paths.is_empty() {
+            crds["patches"] = paths.iter().map(|path| json!({"path": path})).collect();
+        }
+        files.extend(patches);
+        files.push(kustomization("config/crd", crds)?);
         let samples: Vec<String> = kinds(model)
             .filter(|kind| kind.served())
             .map(|kind| settings.sample_name(&kind))
@@ -143,10 +103,12 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Erro
         "namePrefix": format!("{project}-"),
         "namespace": format!("{project}-system"),
     });
-    if !model.webhooks.is_empty() {
-        parts.extend(["../webhook", "../certmanager", "../network-policy"]);
-        files.extend(around_webhooks(model, &naming)?);
-        default["patches"] = json!([{"path": "webhook_ca_patch.yaml"}]);
+    if model.serves_webhooks() {
+        let mut patches = Vec::new();
+        files.extend(webhook::tree(model, settings, &mut parts, &mut patches)?);
+        if !patches.is_empty() {
+            default["patches"] = json!(patches);
+        }
     }
     default["resources"] = json!(parts);
     files.push(kustomization("config/default", default)?);
@@ -170,9 +132,17 @@ pub(super) fn installer(model: &Model, settings: &Settings) -> Result<Vec<File>,
 fn installed(model: &Model, settings: &Settings) -> Vec<Value> {
     let naming = Naming::whole(&settings.name, settings.namespaced);
     let mut objects = vec![manager::namespace(&naming)];
-    objects.extend(crd::crds(model).into_iter().map(|(_, it)| it));
+    objects.extend(crd::crds(model).into_iter().map(|(_, mut crd)| {
+        if webhook::converts(model, &crd) {
+            crd["spec"]["conversion"] = webhook::conversion(&naming);
+            if let Some(annotations) = webhook::annotations(settings, &naming) {
+                annotate(&mut crd, annotations);
+            }
+        }
+        crd
+    }));
     let (bindings, rest): (Vec<Value>, Vec<Value>) =
-        role_files(model, &naming, settings.metrics_port.is_some())
+        role_files(model, settings, &naming, settings.metrics_port.is_some())
             .into_iter()
             .flat_map(|(_, objects)| objects)
             .partition(|object| text(&object["kind"]).ends_with("Binding"));
@@ -184,16 +154,8 @@ fn installed(model: &Model, settings: &Settings) -> Vec<Value> {
             .map(|port| manager::metrics_service(&naming, port)),
     );
     objects.push(deployment(model, settings, &naming));
-    if !model.webhooks.is_empty() {
-        objects.push(webhook::service(&naming));
-        objects.push(webhook::network_policy(&naming));
-        objects.extend(webhook::certificate(&naming));
-        // Last, so that nothing of the above waits for webhooks that are not there yet.
-        let configurations = webhook::configurations(model, &naming).into_iter();
-        objects.extend(configurations.map(|mut configuration| {
-            configuration["metadata"]["annotations"] = webhook::injection(&naming);
-            configuration
-        }));
+    if model.serves_webhooks() {
+        objects.extend(webhook::objects(model, settings, &naming));
     }
     objects
 }
@@ -201,8 +163,8 @@ fn installed(model: &Model, settings: &Settings) -> Vec<Value> {
 /// Returns the Deployment of the operator, which serves its webhooks if it has any.
 fn deployment(model: &Model, settings: &Settings, naming: &Naming) -> Value {
     let mut deployment = manager::deployment(naming, &settings.image, settings.metrics_port);
-    if !model.webhooks.is_empty() {
-        webhook::serve(&mut deployment, naming);
+    if model.serves_webhooks() {
+        webhook::serve(&mut deployment, settings, naming);
     }
     deployment
 }
@@ -210,6 +172,7 @@ fn deployment(model: &Model, settings: &Settings, naming: &Naming) -> Value {
 /// Returns the objects of `config/rbac`, by file; with `metrics` also the role for reading metrics.
 pub(super) fn role_files(
     model: &Model,
+    settings: &Settings,
     naming: &Naming,
     metrics: bool,
 ) -> Vec<(String, Vec<Value>)> {
@@ -231,6 +194,15 @@ pub(super) fn role_files(
         ),
         ("leader_election_role.yaml".to_owned(), vec![leader]),
     ];
+    let certificates = webhook::roles(model, settings, naming);
+    if !certificates.is_empty() {
+        let bindings = rbac::bindings(&certificates, naming);
+        files.push((
+            "webhook_certificates_role_binding.yaml".to_owned(),
+            bindings,
+        ));
+        files.push(("webhook_certificates_role.yaml".to_owned(), certificates));
+    }
     if metrics {
         files.push((
             "metrics_reader_role.yaml".to_owned(),
@@ -242,7 +214,16 @@ pub(super) fn role_files(
     files
 }
 
-fn kustomization(directory: &str, fields: Value) -> Result<File, Error> {
+/// Adds annotations to an object.
+pub(super) fn annotate(object: &mut Value, annotations: Value) {
+    let there = &mut object["metadata"]["annotations"];
+    match (there.as_object_mut(), annotations) {
+        (Some(there), Value::Object(annotations)) => there.extend(annotations),
+        (_, annotations) => *there = annotations,
+    }
+}
+
+pub(super) fn kustomization(directory: &str, fields: Value) -> Result<File, Error> {
     let mut document = json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",

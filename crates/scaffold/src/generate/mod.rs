@@ -16,6 +16,7 @@ mod naming;
 mod output;
 mod rbac;
 mod samples;
+mod settings;
 pub(crate) mod stamp;
 mod validate;
 mod webhook;
@@ -26,14 +27,12 @@ use std::fmt;
 use kubewright_operator::Model;
 pub use model::read_model;
 pub use output::plan;
+pub use settings::Settings;
 pub use validate::validate;
+pub use webhook::{concerns_operator, webhook_configurations};
 
-use self::{
-    model::Kind,
-    naming::Naming,
-    stamp::{Language, stamp},
-};
-use crate::{Error, project::Project};
+use self::stamp::{Language, stamp};
+use crate::Error;
 
 /// A set of files to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,6 +102,7 @@ impl Target {
             Target::Kustomize => &[
                 "config/certmanager",
                 "config/crd",
+                "config/crd/patches",
                 "config/default",
                 "config/manager",
                 "config/network-policy",
@@ -121,75 +121,10 @@ impl fmt::Display for Target {
     }
 }
 
-/// The settings of the project that the model does not have.
-///
-/// ```
-/// # use kubewright_scaffold::{Dependency, NewProject};
-/// use kubewright_scaffold::{Project, generate::{Settings, read_model}};
-///
-/// # let directory = std::env::temp_dir().join(format!("kubewright-doc-settings-{}", std::process::id()));
-/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()), package: Default::default() };
-/// # new.plan(&directory)?.write()?;
-/// let project = Project::read(&directory)?;
-/// let model = read_model(
-///     r#"{"model": 2, "name": "crew", "version": "0.3.0", "crds": [], "controllers": [], "rules": []}"#,
-/// )?;
-/// let settings = Settings::of(&project, &model);
-/// assert_eq!(settings.domain, "example.com");
-/// assert_eq!(settings.image, "crew:0.3.0");
-/// # std::fs::remove_dir_all(&directory).unwrap();
-/// # Ok::<(), kubewright_scaffold::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// The name of the project: part of its namespace and prefix of the names of its objects.
-    pub name: String,
-    /// The domain of its API groups.
-    pub domain: String,
-    /// Restricts the operator to its own namespace.
-    pub namespaced: bool,
-    /// The image of the Deployment.
-    pub image: String,
-    /// The port on which the pods serve metrics to the network, without authentication. By default only the pod itself can
-    /// read them.
-    pub metrics_port: Option<u16>,
-}
-
-impl Settings {
-    /// Returns the settings of a project.
-    pub fn of(project: &Project, model: &Model) -> Settings {
-        let version = model.version.as_deref().unwrap_or("latest");
-        let image = project.image.clone();
-        Settings {
-            name: project.name.clone(),
-            domain: project.domain.clone(),
-            namespaced: project.namespaced,
-            image: image.unwrap_or_else(|| format!("{}:{version}", project.name)),
-            metrics_port: project.metrics_port,
-        }
-    }
-
-    fn kustomize_naming(&self) -> Naming {
-        Naming::kustomize(&self.name, self.namespaced)
-    }
-
-    /// Returns the file name of a sample, such as `crew_v1_captain.yaml`, with the group without the domain.
-    fn sample_name(&self, kind: &Kind<'_>) -> String {
-        let group = kind.group();
-        let short = group.strip_suffix(&format!(".{}", self.domain));
-        format!(
-            "{}_{}_{}.yaml",
-            short.unwrap_or(group),
-            kind.version(),
-            kind.kind().to_ascii_lowercase()
-        )
-    }
-}
-
 /// A generated file.
 ///
 /// ```
-/// use kubewright_scaffold::generate::{Owner, Settings, Target, read_model, render};
+/// use kubewright_scaffold::{WebhookCertificates, generate::{Owner, Settings, Target, read_model, render}};
 ///
 /// let model = read_model(
 ///     r#"{"model": 2, "name": "crew", "version": "0.3.0", "crds": [], "controllers": [], "rules": [
@@ -202,6 +137,7 @@ impl Settings {
 ///     namespaced: false,
 ///     image: "crew:0.3.0".into(),
 ///     metrics_port: None,
+///     webhook_certificates: WebhookCertificates::Operator,
 /// };
 /// let files = render(&model, &settings, &[Target::Rbac])?;
 /// let role = files.iter().find(|file| file.path == "config/rbac/role.yaml").expect("a role");
@@ -267,7 +203,7 @@ impl File {
 /// Fails if an object cannot be written as YAML.
 ///
 /// ```
-/// use kubewright_scaffold::generate::{Settings, Target, read_model, render};
+/// use kubewright_scaffold::{WebhookCertificates, generate::{Settings, Target, read_model, render}};
 ///
 /// // An operator prints its model when it is called with `describe`.
 /// let model = read_model(
@@ -281,6 +217,7 @@ impl File {
 ///     namespaced: false,
 ///     image: "registry.example.com/crew:0.3.0".into(),
 ///     metrics_port: None,
+///     webhook_certificates: WebhookCertificates::Operator,
 /// };
 /// let files = render(&model, &settings, &[Target::Rbac])?;
 /// assert!(files.iter().any(|file| file.path == "config/rbac/role.yaml"));
@@ -302,7 +239,7 @@ fn own_files(model: &Model, settings: &Settings, target: Target) -> Result<Vec<F
     match target {
         Target::Crd => kustomize::crds(model),
         Target::Rbac => kustomize::roles(model, settings),
-        Target::Webhook => kustomize::webhooks(model, settings),
+        Target::Webhook => webhook::files(model, settings),
         Target::Kustomize => kustomize::tree(model, settings),
         Target::Yaml => kustomize::installer(model, settings),
         Target::Helm => helm::files(model, settings),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 
-use super::{PROJECT_FILE, Resource, Webhooks};
+use super::{PROJECT_FILE, Resource, WebhookCertificates, Webhooks};
 use crate::{Error, names::Gvk};
 
 /// The parsed file. Unchanged parts keep their formatting.
@@ -71,6 +71,14 @@ impl File {
                 format_args!("write it as {key} = 8080"),
             )),
         }
+    }
+
+    /// Returns the source of certificates, which is a string.
+    pub(crate) fn webhook_certificates(&self, key: &str) -> Result<WebhookCertificates, Error> {
+        let Some(item) = self.0.get(key) else {
+            return Ok(WebhookCertificates::default());
+        };
+        WebhookCertificates::parse(item.as_str().unwrap_or_default())
     }
 
     /// Returns an optional list of strings.

@@ -3,6 +3,7 @@
 //! The file mirrors kubebuilder's `PROJECT`: a domain, and an entry for each version of each kind. Comments and the order of
 //! keys are preserved.
 
+mod certificates;
 mod file;
 
 use std::{
@@ -10,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use certificates::WebhookCertificates;
 pub(crate) use file::File;
 
 use crate::{
@@ -51,6 +53,8 @@ pub struct Project {
     /// The port on which pods of the operator serve metrics to the network, without authentication. By default only the pod
     /// itself can read them.
     pub metrics_port: Option<u16>,
+    /// The source of the certificate of the webhooks.
+    pub webhook_certificates: WebhookCertificates,
     /// The targets of `kubewright generate`, by name. Defaults to all.
     pub generate: Option<Vec<String>>,
     /// The kinds and their controllers, in the order they were added.
@@ -167,6 +171,7 @@ impl Project {
             namespaced: file.flag("namespaced"),
             image: file.some_text("image"),
             metrics_port: file.some_port("metrics_port")?,
+            webhook_certificates: file.webhook_certificates("webhook_certificates")?,
             generate: file.some_texts("generate")?,
             resources: file.resources()?,
             file,

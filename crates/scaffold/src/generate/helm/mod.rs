@@ -9,7 +9,7 @@
 //! | all others | `templates/chart` of this crate |
 
 use kubewright_operator::Model;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     File, Settings, crd, kustomize,
@@ -19,7 +19,7 @@ use super::{
     stamp::Language,
     webhook, yaml,
 };
-use crate::{Error, templates::Values};
+use crate::{Error, project::WebhookCertificates, templates::Values};
 
 const CHART: &str = include_str!("../../../templates/chart/Chart.yaml.tmpl");
 const VALUES: &str = include_str!("../../../templates/chart/values.yaml.tmpl");
@@ -31,7 +31,9 @@ const IGNORED: &str = include_str!("../../../templates/chart/helmignore.tmpl");
 /// A placeholder for the labels of the operator's pods, replaced after printing.
 const SELECTOR: &str = "{{ include \"operator.selectorLabels\" . }}";
 /// The parts of the Deployment that serve webhooks.
-const WEBHOOK_ARGUMENT: &str =
+const SERVICE_ARGUMENT: &str =
+    "\n            - --webhook-service={{ include \"operator.fullname\" . }}-webhook-service";
+const FILES_ARGUMENT: &str =
     "\n            - --webhook-cert-path=/tmp/k8s-webhook-server/serving-certs";
 const WEBHOOK_PORT: &str = "\n            - name: webhook-server\n              containerPort: 9443\n              protocol: TCP";
 const WEBHOOK_MOUNT: &str = "\n          volumeMounts:\n            - name: webhook-certs\n              mountPath: /tmp/k8s-webhook-server/serving-certs\n              readOnly: true";
@@ -47,6 +49,14 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
         true => "\n            - --namespace={{ .Release.Namespace }}",
         false => "",
     };
+    let (webhook_argument, webhook_mount, webhook_volume) = match settings.webhook_certificates {
+        WebhookCertificates::Operator => (SERVICE_ARGUMENT, "", ""),
+        WebhookCertificates::CertManager | WebhookCertificates::Files => {
+            (FILES_ARGUMENT, WEBHOOK_MOUNT, WEBHOOK_VOLUME)
+        }
+    };
+    let serves = model.serves_webhooks();
+    let serving = |part: &'static str| if serves { part } else { "" };
     let fill = Values::default()
         .with("name", &settings.name)
         .with("version", version)
@@ -62,10 +72,10 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
         )
         .with("health_port", HEALTH_PORT.to_string())
         .with("namespace_argument", namespace_argument)
-        .with("webhook_argument", serving(model, WEBHOOK_ARGUMENT))
-        .with("webhook_port", serving(model, WEBHOOK_PORT))
-        .with("webhook_mount", serving(model, WEBHOOK_MOUNT))
-        .with("webhook_volume", serving(model, WEBHOOK_VOLUME));
+        .with("webhook_argument", serving(webhook_argument))
+        .with("webhook_port", serving(WEBHOOK_PORT))
+        .with("webhook_mount", serving(webhook_mount))
+        .with("webhook_volume", serving(webhook_volume));
     let template = |name: &str, source: &str| {
         let path = format!("dist/chart/templates/{name}");
         File::marked(path, Language::Template, &fill.fill(source))
@@ -79,11 +89,12 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
         template("NOTES.txt", NOTES),
         template("rbac.yaml", &roles(model, settings)?),
     ];
-    if !model.webhooks.is_empty() {
+    if serves {
         files.push(template("webhook.yaml", &webhooks(model, settings)?));
     }
     for (name, crd) in crd::crds(model) {
-        files.push(template(&format!("crd/{name}"), &crd_template(&crd)?));
+        let text = crd_template(model, settings, &crd)?;
+        files.push(template(&format!("crd/{name}"), &text));
     }
     Ok(files)
 }
@@ -92,7 +103,7 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
 fn roles(model: &Model, settings: &Settings) -> Result<String, Error> {
     let naming = Naming::chart(settings.namespaced);
     let mut out = String::new();
-    for (file, objects) in kustomize::role_files(model, &naming, true) {
+    for (file, objects) in kustomize::role_files(model, settings, &naming, true) {
         if objects.is_empty() {
             continue;
         }
@@ -102,7 +113,9 @@ fn roles(model: &Model, settings: &Settings) -> Result<String, Error> {
             file if file.starts_with("leader_election") => {
                 "and .Values.rbac.create .Values.leaderElection.enabled"
             }
-            file if file.starts_with("role") => ".Values.rbac.create",
+            file if file.starts_with("role") || file.starts_with("webhook") => {
+                ".Values.rbac.create"
+            }
             _ => "and .Values.rbac.create .Values.rbac.kindRoles",
         };
         out += &format!("{{{{- if {condition} }}}}\n");
@@ -115,25 +128,11 @@ fn roles(model: &Model, settings: &Settings) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Returns a part of the Deployment that serves webhooks, if there are any.
-fn serving(model: &Model, part: &'static str) -> &'static str {
-    match model.webhooks.is_empty() {
-        true => "",
-        false => part,
-    }
-}
-
 /// Returns the objects of webhooks.
 fn webhooks(model: &Model, settings: &Settings) -> Result<String, Error> {
     let naming = Naming::chart(settings.namespaced);
-    let mut objects = vec![webhook::service(&naming), webhook::network_policy(&naming)];
-    objects.extend(webhook::certificate(&naming));
-    for mut configuration in webhook::configurations(model, &naming) {
-        configuration["metadata"]["annotations"] = webhook::injection(&naming);
-        objects.push(configuration);
-    }
     let mut out = String::new();
-    for mut object in objects {
+    for mut object in webhook::objects(model, settings, &naming) {
         // The pods of a chart have labels of their own.
         if let Some(selector) = object.pointer_mut("/spec/selector") {
             *selector = SELECTOR.into();
@@ -176,12 +175,26 @@ fn filled_in(object: &Value) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Returns a CRD as a template: its braces are escaped, and a value decides whether it is kept.
-fn crd_template(definition: &Value) -> Result<String, Error> {
+/// Returns a CRD as a template: its braces are escaped, a value decides whether it is kept, and the names of its conversion
+/// are those of the release.
+fn crd_template(model: &Model, settings: &Settings, definition: &Value) -> Result<String, Error> {
     let mut definition = definition.clone();
     // A placeholder for the policy that survives the printer.
     definition["metadata"]["annotations"]["helm.sh/resource-policy"] = "keep".into();
-    let printed = yaml::printed(&definition)?.replace("{{", "{{ \"{{\" }}");
+    let mut printed = yaml::printed(&definition)?.replace("{{", "{{ \"{{\" }}");
+    if webhook::converts(model, &definition) {
+        let naming = Naming::chart(settings.namespaced);
+        // The keys of a spec are sorted, and this is the first.
+        let conversion = yaml::printed(&json!({"conversion": webhook::conversion(&naming)}))?;
+        let conversion = conversion.replace('\n', "\n  ");
+        let conversion = format!("\nspec:\n  {}\n", conversion.trim_end());
+        printed = printed.replacen("\nspec:\n", &conversion, 1);
+        if let Some(annotations) = webhook::annotations(settings, &naming) {
+            let text = yaml::printed(&annotations)?;
+            let lines = format!("\n  annotations:\n    {}\n", text.trim_end());
+            printed = printed.replacen("\n  annotations:\n", &lines, 1);
+        }
+    }
     let kept = printed.replacen("helm.sh/resource-policy: keep", KEEP, 1);
     // Without annotations and policy the map is null, which Kubernetes accepts.
     Ok(format!(

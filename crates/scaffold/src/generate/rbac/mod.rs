@@ -19,6 +19,11 @@ const API: &str = "rbac.authorization.k8s.io/v1";
 
 /// Returns the roles of the operator: one for the whole cluster, and one for each namespace or role name of a rule.
 pub(super) fn manager_roles(model: &Model, naming: &Naming) -> Vec<Value> {
+    roles_of(&model.rules, naming)
+}
+
+/// Returns the roles of rules.
+pub(super) fn roles_of(rules: &[PolicyRule], naming: &Naming) -> Vec<Value> {
     let default = |rule: &PolicyRule| {
         let everywhere = rule.namespace.is_none() && naming.namespaced;
         // Only cluster roles can have non-resource URLs.
@@ -27,8 +32,7 @@ pub(super) fn manager_roles(model: &Model, naming: &Naming) -> Vec<Value> {
             false => rule.namespace.clone().unwrap_or_default(),
         }
     };
-    let mut keys: Vec<(String, String)> = model
-        .rules
+    let mut keys: Vec<(String, String)> = rules
         .iter()
         .map(|rule| (default(rule), role_name(rule).to_owned()))
         .collect();
@@ -37,7 +41,7 @@ pub(super) fn manager_roles(model: &Model, naming: &Naming) -> Vec<Value> {
     keys.into_iter()
         .map(|(namespace, name)| {
             let of = |rule: &&PolicyRule| default(rule) == namespace && role_name(rule) == name;
-            let rules: Vec<PolicyRule> = model.rules.iter().filter(of).cloned().collect();
+            let rules: Vec<PolicyRule> = rules.iter().filter(of).cloned().collect();
             let rules: Vec<Value> = merge::merged(&rules).iter().map(policy).collect();
             role(&naming.name(&name), &namespace, None, &rules)
         })

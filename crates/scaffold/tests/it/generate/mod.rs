@@ -8,7 +8,10 @@ mod server;
 mod webhooks;
 
 use kubewright_operator::Model;
-use kubewright_scaffold::generate::{File, Settings, Target, read_model, render};
+use kubewright_scaffold::{
+    WebhookCertificates,
+    generate::{File, Settings, Target, read_model, render},
+};
 use serde_json::{Value, json};
 
 /// A model as an operator prints it.
@@ -38,6 +41,7 @@ fn settings() -> Settings {
         namespaced: false,
         image: "registry.example.com/crew:0.3.0".into(),
         metrics_port: None,
+        webhook_certificates: WebhookCertificates::Operator,
     }
 }
 

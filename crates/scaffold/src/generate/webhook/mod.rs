@@ -1,15 +1,29 @@
-//! Generates the objects of admission webhooks: their configurations, as controller-gen writes them, the Service, the network
-//! policy, and the certificate, which cert-manager issues.
+//! Generates the objects of webhooks: their configurations, as controller-gen writes them, the Service, and the network policy.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `certificate` | the certificate of the server: the roles of an operator that keeps its own, or cert-manager's objects |
+//! | `conversion` | the conversion of CRDs |
+//! | `kustomize` | the files of the tree |
+
+mod certificate;
+mod conversion;
+mod kustomize;
 
 use kubewright_operator::{Model, WebhookModel, WebhookType};
 use serde_json::{Value, json};
 
-use super::{manager::pod_labels, model::text, naming::Naming};
+pub(super) use certificate::{SERVING_CERTS, annotations, certificate, roles};
+pub(super) use conversion::{conversion, converts};
+pub(super) use kustomize::{crd_patches, files, tree};
+
+use super::{Settings, manager::pod_labels, model::text, naming::Naming};
+use crate::project::WebhookCertificates;
 
 /// The port of the webhook server.
 const PORT: u16 = 9443;
-/// The directory with the certificate of the server.
-const CERTIFICATES: &str = "/tmp/k8s-webhook-server/serving-certs";
+/// The name of the Service, without the prefix.
+pub(super) const SERVICE: &str = "webhook-service";
 
 /// The resources that an operator needs to start and to serve its webhooks: its own pods, and what they mount and write. A
 /// webhook for them must not apply in the namespace of the operator, or an operator that is down could never come up.
@@ -25,6 +39,30 @@ const OWN: [(&str, &str); 10] = [
     ("coordination.k8s.io", "leases"),
     ("discovery.k8s.io", "endpointslices"),
 ];
+
+/// Returns the webhook configurations of an operator as they are in a cluster, for the project with a name. There is no
+/// `caBundle`.
+///
+/// ```
+/// use kubewright_operator::{Model, WebhookModel, WebhookType};
+/// use kubewright_scaffold::generate::webhook_configurations;
+/// use serde_json::json;
+///
+/// let mut model = Model::new("crew");
+/// model.webhooks.push(WebhookModel {
+///     type_: WebhookType::Validating,
+///     path: "/validate--v1-pod".into(),
+///     webhook: json!({"name": "vpod-v1.kb.io", "rules": [{"apiGroups": [""], "resources": ["pods"]}]}),
+/// });
+/// let configurations = webhook_configurations(&model, "crew");
+/// let webhook = &configurations[0]["webhooks"][0];
+/// assert_eq!(webhook["clientConfig"]["service"]["name"], "crew-webhook-service");
+/// // Pods of the operator itself start while it is down.
+/// assert_eq!(webhook["namespaceSelector"]["matchExpressions"][0]["values"], json!(["crew-system"]));
+/// ```
+pub fn webhook_configurations(model: &Model, project: &str) -> Vec<Value> {
+    configurations(model, &Naming::whole(project, false))
+}
 
 /// Returns the configurations of the webhooks: one for each type that there is.
 pub(super) fn configurations(model: &Model, naming: &Naming) -> Vec<Value> {
@@ -55,7 +93,7 @@ fn entry(webhook: &WebhookModel, naming: &Naming) -> Value {
     let mut entry = webhook.webhook.clone();
     entry["clientConfig"] = json!({
         "service": {
-            "name": naming.name("webhook-service"),
+            "name": naming.name(SERVICE),
             "namespace": naming.namespace,
             "path": webhook.path,
         },
@@ -72,8 +110,16 @@ fn entry(webhook: &WebhookModel, naming: &Naming) -> Value {
     entry
 }
 
-/// Reports whether a webhook is called for objects that the operator needs itself.
-pub(super) fn concerns_operator(webhook: &Value) -> bool {
+/// Reports whether a webhook is called for objects that the operator needs itself, such as its pods.
+///
+/// ```
+/// use kubewright_scaffold::generate::concerns_operator;
+/// use serde_json::json;
+///
+/// assert!(concerns_operator(&json!({"rules": [{"apiGroups": [""], "resources": ["pods"]}]})));
+/// assert!(!concerns_operator(&json!({"rules": [{"apiGroups": [""], "resources": ["nodes"]}]})));
+/// ```
+pub fn concerns_operator(webhook: &Value) -> bool {
     let rules = webhook["rules"].as_array().into_iter().flatten();
     let mut rules = rules.filter(|rule| rule["scope"] != "Cluster");
     let lists = |rule: &Value, list: &str, name: &str| {
@@ -94,7 +140,7 @@ pub(super) fn service(naming: &Naming) -> Value {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {
-            "name": naming.name("webhook-service"),
+            "name": naming.name(SERVICE),
             "namespace": naming.namespace,
             "labels": naming.labels(),
         },
@@ -123,58 +169,24 @@ pub(super) fn network_policy(naming: &Naming) -> Value {
     })
 }
 
-/// Returns the issuer and the certificate of the server, for cert-manager.
-pub(super) fn certificate(naming: &Naming) -> [Value; 2] {
-    let metadata = |name: &str| {
-        json!({
-            "name": naming.name(name),
-            "namespace": naming.namespace,
-            "labels": naming.labels(),
-        })
-    };
-    let host = format!(
-        "{}.{}.svc",
-        naming.installed_name("webhook-service"),
-        naming.installed_namespace()
-    );
-    [
-        json!({
-            "apiVersion": "cert-manager.io/v1",
-            "kind": "Issuer",
-            "metadata": metadata("selfsigned-issuer"),
-            "spec": {"selfSigned": {}},
-        }),
-        json!({
-            "apiVersion": "cert-manager.io/v1",
-            "kind": "Certificate",
-            "metadata": metadata("serving-cert"),
-            "spec": {
-                "dnsNames": [host, format!("{host}.cluster.local")],
-                "issuerRef": {"kind": "Issuer", "name": naming.installed_name("selfsigned-issuer")},
-                "secretName": secret(naming),
-            },
-        }),
-    ]
-}
-
-/// Returns the annotation by which cert-manager puts its authority into a configuration.
-pub(super) fn injection(naming: &Naming) -> Value {
-    let (namespace, name) = (
-        naming.installed_namespace(),
-        naming.installed_name("serving-cert"),
-    );
-    json!({"cert-manager.io/inject-ca-from": format!("{namespace}/{name}")})
-}
-
 /// Lets the Deployment of the operator serve webhooks.
-pub(super) fn serve(deployment: &mut Value, naming: &Naming) {
+pub(super) fn serve(deployment: &mut Value, settings: &Settings, naming: &Naming) {
     let spec = &mut deployment["spec"]["template"]["spec"];
-    spec["volumes"] = json!([{"name": "webhook-certs", "secret": {"secretName": secret(naming)}}]);
+    let argument = match settings.webhook_certificates {
+        WebhookCertificates::Operator => {
+            format!("--webhook-service={}", naming.installed_name(SERVICE))
+        }
+        WebhookCertificates::CertManager | WebhookCertificates::Files => {
+            let secret = certificate::secret(naming);
+            spec["volumes"] = json!([{"name": "webhook-certs", "secret": {"secretName": secret}}]);
+            spec["containers"][0]["volumeMounts"] =
+                json!([{"mountPath": SERVING_CERTS, "name": "webhook-certs", "readOnly": true}]);
+            format!("--webhook-cert-path={SERVING_CERTS}")
+        }
+    };
     let container = &mut spec["containers"][0];
-    container["volumeMounts"] =
-        json!([{"mountPath": CERTIFICATES, "name": "webhook-certs", "readOnly": true}]);
     if let Some(args) = container["args"].as_array_mut() {
-        args.push(json!(format!("--webhook-cert-path={CERTIFICATES}")));
+        args.push(json!(argument));
     }
     if let Some(ports) = container["ports"].as_array_mut() {
         let port = json!({"containerPort": PORT, "name": "webhook-server", "protocol": "TCP"});
@@ -182,8 +194,19 @@ pub(super) fn serve(deployment: &mut Value, naming: &Naming) {
     }
 }
 
-fn secret(naming: &Naming) -> String {
-    naming.installed_name("webhook-server-cert")
+/// Returns the objects around the webhooks of an installation, in an order that can be applied.
+pub(super) fn objects(model: &Model, settings: &Settings, naming: &Naming) -> Vec<Value> {
+    let mut objects = vec![service(naming), network_policy(naming)];
+    objects.extend(certificate(settings, naming));
+    // Last, so that nothing of the above waits for webhooks that are not there yet.
+    let configurations = configurations(model, naming).into_iter();
+    objects.extend(configurations.map(|mut configuration| {
+        if let Some(annotations) = annotations(settings, naming) {
+            configuration["metadata"]["annotations"] = annotations;
+        }
+        configuration
+    }));
+    objects
 }
 
 #[cfg(test)]
