@@ -87,7 +87,7 @@ enum Command {
     /// Run the tests of the project; no cluster is needed
     Test(commands::test::Test),
 
-    /// Build the operator and run it on this machine against a cluster
+    /// Build the operator and run it on this machine against a cluster, which calls its webhooks if it can
     Run(commands::run::Run),
 
     /// Install the CRDs of the project into a cluster
@@ -176,7 +176,10 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Import(import) => in_runtime(import.run()),
         Command::Dev(dev) => in_runtime(dev.run()),
         Command::Test(test) => test.run(),
-        Command::Run(run) => replace_with(in_runtime(run.prepare())?, not_run),
+        Command::Run(run) => match in_runtime(run.run())? {
+            Some(command) => replace_with(command, not_run),
+            None => Ok(()),
+        },
         Command::Install(install) => in_runtime(install.run()),
         Command::Uninstall(uninstall) => in_runtime(uninstall.run()),
         Command::Migrate(migrate) => in_runtime(migrate.run()),

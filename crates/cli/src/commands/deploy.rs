@@ -17,11 +17,10 @@ use crate::{
         manifest,
     },
     operator::{
-        conversion::note,
         duration,
         program::{CargoOutput, build},
     },
-    output::{Output, warn},
+    output::Output,
     project::{here, project},
 };
 
@@ -115,9 +114,6 @@ impl Manifest {
             false => CargoOutput::Shown,
         };
         let model = build(&project, said).map_err(Error::from)?.describe()?;
-        if let Some(note) = note(&model) {
-            warn(note);
-        }
         let files = render(&model, &Settings::of(&project, &model), &[Target::Yaml])?;
         let mut objects = Vec::new();
         for file in files {

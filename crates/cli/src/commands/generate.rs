@@ -10,11 +10,8 @@ use serde_json::{Value, json};
 
 use crate::{
     exit::Exit,
-    operator::{
-        conversion::note,
-        program::{CargoOutput, build},
-    },
-    output::{Output, report, say, warn},
+    operator::program::{CargoOutput, build},
+    output::{Output, report, say},
     project::project,
 };
 
@@ -50,6 +47,8 @@ enum What {
     Crd,
     /// RBAC roles: config/rbac
     Rbac,
+    /// Webhook configurations and their Service: config/webhook
+    Webhook,
     /// The complete kustomize tree: config
     Kustomize,
     /// One file with everything to install: dist/install.yaml
@@ -71,6 +70,7 @@ impl What {
         match self {
             What::Crd => Some(Target::Crd),
             What::Rbac => Some(Target::Rbac),
+            What::Webhook => Some(Target::Webhook),
             What::Kustomize => Some(Target::Kustomize),
             What::Yaml => Some(Target::Yaml),
             What::Helm => Some(Target::Helm),
@@ -88,9 +88,6 @@ impl Generate {
         let targets = self.targets(&project)?;
         let program = build(&project, CargoOutput::Captured).map_err(Error::from)?;
         let model = program.describe()?;
-        if let Some(note) = note(&model).filter(|_| !self.check) {
-            warn(note);
-        }
         if self.stdout {
             return self.print(&project, &model, &targets);
         }

@@ -8,8 +8,12 @@ use crate::{
     cluster::{
         Cluster,
         apply::{Applier, Report},
+        refused,
     },
-    operator::{OperatorFlags, conversion::note, definitions, duration},
+    operator::{
+        OperatorFlags, definitions, duration,
+        webhooks::{keep_deployed, not_yet_called, remove_stale},
+    },
     output::{Output, say, warn},
 };
 
@@ -63,9 +67,15 @@ impl Definitions {
         let json = self.output.is_json();
         // Building takes longer than checking the cluster, so check first.
         let client = self.cluster.client().await?;
-        let described = self.operator.described(json)?;
-        if let (Doing::Install, Some(note)) = (&doing, note(&described)) {
-            warn(note);
+        let mut described = self.operator.described(json)?;
+        if described.serves_webhooks() {
+            // A program on this machine that was killed may have left them.
+            remove_stale(&client, &described.name).await?;
+        }
+        if let Doing::Install = doing {
+            let kept = keep_deployed(&client, &mut described).await;
+            kept.map_err(|e| refused("read the CRDs of the operator", &e))?;
+            not_yet_called(&described).into_iter().for_each(warn);
         }
         let objects = definitions(&described)?;
         if objects.is_empty() && !json {

@@ -1,12 +1,22 @@
 //! `kubewright run`: builds the operator and runs it on this machine against a cluster.
 //!
-//! CRDs with conversion are applied, since they hold the address of the operator's conversion endpoint.
+//! CRDs with conversion are applied, since they hold the address of the operator's conversion endpoint. Admission webhooks are
+//! registered as long as the operator runs.
 //!
-//! On Unix the operator replaces this process, so signals and the exit code are its own.
+//! On Unix an operator without webhooks replaces this process, so signals and the exit code are its own. With webhooks this
+//! process stays, to remove their registration at the end.
 
-use std::{ffi::OsString, path::PathBuf, process::Command, time::Duration};
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    pin::pin,
+    process::{Child, Command, ExitStatus, Stdio},
+    time::Duration,
+};
 
 use clap::Args;
+use kube::Client;
+use kubewright_operator::Model;
 use serde_json::Value;
 
 use crate::{
@@ -14,17 +24,28 @@ use crate::{
         Cluster,
         apply::{Applier, Report},
     },
+    exit::Exit,
     operator::{
-        OperatorFlags,
-        conversion::{Endpoint, note},
-        definitions,
+        OperatorFlags, definitions,
+        webhooks::{LocalWebhooks, Whereabouts, names, not_called},
     },
     output::{Output, warn},
+    process::not_run,
     project::{project, session::Session},
+    signal::interrupted,
 };
 
 /// The time limit for a CRD to be established.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The interval between looks at the operator.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// The time limit for the operator to stop by itself.
+const GRACE: Duration = Duration::from_secs(45);
+
+/// The exit code of a command that was interrupted before the operator ran, as of a shell.
+const INTERRUPTED: u8 = 130;
 
 #[derive(Args)]
 pub(crate) struct Run {
@@ -48,38 +69,170 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Prepares the cluster and returns the command to run.
-    pub(crate) async fn prepare(self) -> anyhow::Result<Command> {
+    /// Prepares the cluster and runs the operator. Returns the command if nothing is left to do but to run it, in the place of
+    /// this process.
+    pub(crate) async fn run(self) -> anyhow::Result<Option<Command>> {
         let client = self.cluster.client().await?;
-        let json = self.output.is_json();
-        let program = self.operator.program(json)?;
-        let mut described = program.describe()?;
+        let program = self.operator.program(self.output.is_json())?;
+        let model = program.describe()?;
         let mut command = Command::new(&program.executable);
         command.args(self.cluster.flags());
-        if !described.conversions.is_empty() {
-            if self.cluster.is_here().await? {
-                let endpoint = Endpoint::prepare(&directory()).await?;
-                endpoint.configure(&mut described);
-                command.args(endpoint.flags());
-            } else if let Some(note) = note(&described) {
-                warn(note);
+        if !model.serves_webhooks() {
+            let flags = self.prepare(&client, model, None).await?.flags;
+            command.args(flags).args(self.arguments);
+            return Ok(Some(command));
+        }
+        let mut stop = pin!(interrupted()?);
+        let whereabouts = match self.cluster.is_here().await? {
+            true => Whereabouts::Here,
+            false => Whereabouts::Elsewhere,
+        };
+        let mut webhooks =
+            LocalWebhooks::prepare(client.clone(), whereabouts, &directory()).await?;
+        let prepared = tokio::select! {
+            prepared = self.prepare(&client, model, Some(&mut webhooks)) => prepared,
+            () = &mut stop => Err(Exit(INTERRUPTED).into()),
+        };
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                end(&mut webhooks).await;
+                return Err(error);
             }
+        };
+        command.args(prepared.flags).args(&self.arguments);
+        if let Some(why) = webhooks.why_not() {
+            let why = format!("it cannot call this machine: {why}");
+            not_called(&prepared.model, &why).into_iter().for_each(warn);
+            return Ok(Some(command));
         }
+        let ended = supervise(command, &mut webhooks, &prepared.model, stop).await;
+        match exit_code(ended?) {
+            0 => Ok(None),
+            code => Err(Exit(code).into()),
+        }
+    }
+
+    /// Applies the CRDs: all of them, or those whose objects this machine converts.
+    async fn prepare(
+        &self,
+        client: &Client,
+        mut model: Model,
+        webhooks: Option<&mut LocalWebhooks>,
+    ) -> anyhow::Result<Prepared> {
+        let flags = match webhooks {
+            Some(webhooks) => webhooks.configure(&mut model).await?,
+            None => Vec::new(),
+        };
+        let mut applied = model.clone();
         if !self.install {
-            // Only CRDs with a conversion endpoint are applied.
-            let converted = |definition: &Value| !definition["spec"]["conversion"].is_null();
-            described.crds.retain(converted);
+            let converted_here = |definition: &Value| {
+                let config = &definition["spec"]["conversion"]["webhook"]["clientConfig"];
+                !config["url"].is_null()
+            };
+            applied.crds.retain(converted_here);
         }
+        let json = self.output.is_json();
         let report = Report::new(json);
-        let outcomes = Applier::new(client, &described.name, TIMEOUT, &report)
-            .apply(definitions(&described)?)
+        let outcomes = Applier::new(client.clone(), &model.name, TIMEOUT, &report)
+            .apply(definitions(&applied)?)
             .await?;
         if json {
             self.output.value(&Report::value(&outcomes))?;
         }
-        command.args(self.arguments);
-        Ok(command)
+        Ok(Prepared { flags, model })
     }
+}
+
+/// An operator that is ready to run.
+struct Prepared {
+    /// The flags that make it serve its webhooks.
+    flags: Vec<OsString>,
+    model: Model,
+}
+
+/// Runs the operator until it ends or this process is interrupted. The cluster calls its webhooks meanwhile.
+async fn supervise(
+    mut command: Command,
+    webhooks: &mut LocalWebhooks,
+    model: &Model,
+    stop: impl Future<Output = ()>,
+) -> anyhow::Result<ExitStatus> {
+    // Closing its input stops the operator, also when this process is killed.
+    command.arg("--until-stdin-closes").stdin(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            end(webhooks).await;
+            return Err(not_run(&error).into());
+        }
+    };
+    let status = tokio::select! {
+        status = called(&mut child, webhooks, model) => Some(status),
+        () = stop => None,
+    };
+    end(webhooks).await;
+    drop(child.stdin.take());
+    let status = match status {
+        Some(status) => status,
+        None => match tokio::time::timeout(GRACE, ended(&mut child)).await {
+            Ok(status) => status,
+            Err(_) => child.kill().and_then(|()| child.wait()),
+        },
+    };
+    Ok(status?)
+}
+
+/// Registers the webhooks once the operator serves them, and waits until it ends.
+async fn called(
+    child: &mut Child,
+    webhooks: &mut LocalWebhooks,
+    model: &Model,
+) -> std::io::Result<ExitStatus> {
+    let url = loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        match webhooks.endpoint() {
+            Some(endpoint) if endpoint.is_served().await => break endpoint.url(),
+            _ => tokio::time::sleep(EVERY).await,
+        }
+    };
+    match webhooks.register(model).await {
+        Ok(_) => warn(format_args!(
+            "note: the cluster calls the webhooks of the operator at {url} until it ends: {}",
+            names(model)
+        )),
+        Err(error) => warn(format_args!("note: the webhooks are not called: {error}")),
+    }
+    ended(child).await
+}
+
+/// Waits until the operator has ended.
+async fn ended(child: &mut Child) -> std::io::Result<ExitStatus> {
+    loop {
+        match child.try_wait()? {
+            Some(status) => return Ok(status),
+            None => tokio::time::sleep(EVERY).await,
+        }
+    }
+}
+
+/// Removes everything that points to this machine from the cluster, and reports what is left.
+async fn end(webhooks: &mut LocalWebhooks) {
+    for error in webhooks.end().await {
+        warn(format_args!("note: {error}"));
+    }
+}
+
+/// Returns the exit code that a shell would report.
+fn exit_code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = None;
+    let code = status.code().or(signal.map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
 /// Returns the directory for the certificate of the operator: in the project, or a temporary one outside a project.

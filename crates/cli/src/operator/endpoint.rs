@@ -1,8 +1,8 @@
-//! The HTTP endpoints of an operator: readiness, status of controllers, metrics.
+//! The HTTP endpoints of an operator: readiness, status of controllers, reviews of webhooks, metrics.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -79,6 +79,36 @@ pub(crate) struct KeyStatus {
     pub(crate) due_in_seconds: Option<f64>,
 }
 
+/// The response of `/debug/webhooks`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Reviews {
+    /// The number of reviews since the start.
+    pub(crate) reviews: u64,
+    pub(crate) recent: Vec<ReviewStatus>,
+}
+
+/// A review that was answered.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct ReviewStatus {
+    pub(crate) number: u64,
+    pub(crate) path: String,
+    pub(crate) operation: String,
+    pub(crate) kind: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) subresource: String,
+    pub(crate) dry_run: bool,
+    pub(crate) allowed: bool,
+    pub(crate) message: String,
+    pub(crate) changes: usize,
+    pub(crate) warnings: usize,
+    /// The number of objects that were converted, and their version.
+    pub(crate) converted: Option<(usize, String)>,
+    pub(crate) duration_seconds: f64,
+}
+
 /// The cause of a run.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -122,7 +152,16 @@ pub(crate) fn operator_address(given: Option<&str>) -> String {
 
 /// Fetches the status of the controllers.
 pub(crate) async fn controllers(address: &str) -> io::Result<Controllers> {
-    let (status, body) = get(address, "/debug/controllers").await?;
+    fetch(address, "/debug/controllers").await
+}
+
+/// Fetches the last reviews of the webhooks.
+pub(crate) async fn reviews(address: &str) -> io::Result<Reviews> {
+    fetch(address, "/debug/webhooks").await
+}
+
+async fn fetch<T: DeserializeOwned>(address: &str, path: &str) -> io::Result<T> {
+    let (status, body) = get(address, path).await?;
     if status != 200 {
         return Err(io::Error::other(format!("status {status}")));
     }

@@ -1,8 +1,8 @@
 //! The operator of a project: flags, description, CRDs.
 
-pub(crate) mod conversion;
 pub(crate) mod endpoint;
 pub(crate) mod program;
+pub(crate) mod webhooks;
 
 use std::{path::PathBuf, time::Duration};
 

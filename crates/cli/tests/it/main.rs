@@ -22,6 +22,7 @@ mod scenario;
 mod server;
 mod shown;
 mod up;
+mod webhooks;
 mod whole_projects;
 
 use std::{io::Write, path::PathBuf};

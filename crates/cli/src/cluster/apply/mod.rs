@@ -32,7 +32,7 @@ use readiness::{Readiness, readiness};
 
 use crate::{
     cluster::{one_line, refused},
-    operator::conversion::reset_conversion,
+    operator::webhooks::reset_conversion,
 };
 pub(crate) use report::Report;
 

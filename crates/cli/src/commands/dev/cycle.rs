@@ -19,16 +19,15 @@ use super::{
     files::{Changes, Files},
     samples,
     screen::Screen,
+    webhooks::CalledWebhooks,
 };
 use crate::{
     cluster::{
         Cluster,
         apply::{Action, Applier, Report, title},
         migrate::migrate,
-        refused,
     },
     operator::{
-        conversion::{Endpoint, reset_conversion},
         definitions,
         program::{BuildError, Program, Progress, build_apart, count_crates},
     },
@@ -41,6 +40,10 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The delays before an operator that ended by itself is restarted: the first one, and the longest.
 const PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(32);
+
+/// The reasons why webhooks are not called.
+const DOWN: &str = "and objects are stored without review, while the operator is down";
+const NOT_READY: &str = "and objects are stored without review, until the operator is ready";
 
 /// The state that is kept between two turns.
 pub(super) struct Cycle<'a> {
@@ -59,8 +62,9 @@ pub(super) struct Cycle<'a> {
     /// The number of crates that a whole build compiles.
     pub(super) crates: Option<usize>,
     pub(super) building: Building,
-    /// The conversion endpoint, if the cluster can call this machine.
-    pub(super) endpoint: Option<Endpoint>,
+    /// The event to show when an operator that is not ready becomes so.
+    pub(super) expected: Option<DevEvent>,
+    pub(super) webhooks: CalledWebhooks,
 }
 
 /// Whether the CRDs differ from those of the operator before.
@@ -74,6 +78,8 @@ enum Definitions {
 enum Next {
     Changed(Changes),
     Ended(String),
+    /// An operator that was not ready has become so.
+    Ready,
     /// An operator that ended is to be restarted.
     Restart,
 }
@@ -101,6 +107,7 @@ impl Cycle<'_> {
             let next = tokio::select! {
                 changes = files.changed(&root) => Next::Changed(changes),
                 how = ended(&self.child) => Next::Ended(how),
+                () = becomes_ready(&self.child), if self.expected.is_some() => Next::Ready,
                 () = at(restart) => Next::Restart,
             };
             match next {
@@ -120,12 +127,24 @@ impl Cycle<'_> {
                     program = built.or(program);
                 }
                 Next::Ended(how) => {
-                    self.child = None;
+                    (self.child, self.expected) = (None, None);
                     self.address.send_replace(None);
                     self.screen.show(DevEvent::Ended { how });
+                    if let Err(refusal) = self.webhooks.down(DOWN).await {
+                        self.refused(&refusal);
+                    }
                     starts = false;
                     restart = Some(Instant::now() + pause);
                     pause = LONGEST_PAUSE.min(pause * 2);
+                }
+                Next::Ready => {
+                    starts = false;
+                    if let Some(running) = self.expected.take() {
+                        self.screen.show(running);
+                    }
+                    if let Err(refusal) = self.register().await {
+                        self.refused(&refusal);
+                    }
                 }
                 Next::Restart => (starts, saved, restart) = (true, None, None),
             }
@@ -135,22 +154,15 @@ impl Cycle<'_> {
     /// Stops the operator and the build.
     pub(super) async fn end(&mut self) {
         self.building.stop();
+        // The operator still answers while its webhooks are removed.
+        for error in self.webhooks.end().await {
+            self.refused(&error);
+        }
         if let Some(child) = self.child.take() {
             child.stop().await;
         }
         if let Some(Err(error)) = self.account.take().map(|account| account.record()) {
             self.refused(&error);
-        }
-        let converted = |definition: &&Value| !definition["spec"]["conversion"].is_null();
-        let crds = self.described.iter().flat_map(|model| &model.crds);
-        for definition in crds.filter(converted) {
-            let name = definition["metadata"]["name"].as_str().unwrap_or_default();
-            if let Err(error) = reset_conversion(&self.client, name).await {
-                self.refused(&refused(
-                    format_args!("reset the conversion of {name}"),
-                    &error,
-                ));
-            }
         }
     }
 
@@ -213,13 +225,8 @@ impl Cycle<'_> {
             .map_err(|e| Error::new(e, "save a file to try again"))??;
         let mut arguments = self.give_permissions(&described).await?;
         arguments.extend(self.arguments.iter().cloned());
-        if let Some(endpoint) = &self.endpoint
-            && !described.conversions.is_empty()
-        {
-            endpoint.configure(&mut described);
-            // Arguments of the user come last.
-            arguments.splice(0..0, endpoint.flags());
-        }
+        // Arguments of the user come last.
+        arguments.splice(0..0, self.webhooks.configure(&mut described).await?);
         let before = self.described.as_ref().map(|model| &model.crds);
         let definitions_are = match before == Some(&described.crds) {
             true => Definitions::Unchanged,
@@ -237,8 +244,9 @@ impl Cycle<'_> {
                     self.applied(format!("{kind}/{}", outcome.name), outcome.action);
                 }
             }
-            self.described = Some(described);
         }
+        self.described = Some(described);
+        self.webhooks.pause().await?;
         if let Some(child) = self.child.take() {
             child.stop().await;
         }
@@ -248,17 +256,26 @@ impl Cycle<'_> {
         let (pid, address) = (child.pid, child.address.clone());
         self.child = Some(child);
         let since_saved = saved.and_then(|saved| saved.elapsed().ok());
-        self.screen.show(match ready {
+        let running = DevEvent::Running {
+            pid,
+            address: address.clone(),
+            build_seconds: program.took.as_secs_f64(),
+            since_saved_seconds: since_saved.map(|since| since.as_secs_f64()),
+        };
+        match ready {
             // The task that waits for the operator notices its end.
             Readiness::Ended => return Ok(definitions_are),
-            Readiness::NotReady(why) => DevEvent::NotReady { pid, why },
-            Readiness::Ready => DevEvent::Running {
-                pid,
-                address: address.clone(),
-                build_seconds: program.took.as_secs_f64(),
-                since_saved_seconds: since_saved.map(|since| since.as_secs_f64()),
-            },
-        });
+            Readiness::NotReady(why) => {
+                self.screen.show(DevEvent::NotReady { pid, why });
+                self.webhooks.down(NOT_READY).await?;
+                self.expected = Some(running);
+            }
+            Readiness::Ready => {
+                self.screen.show(running);
+                self.expected = None;
+                self.register().await?;
+            }
+        }
         let session = Session {
             kubeconfig: self.cluster.kubeconfig.clone(),
             context: self.cluster.context.clone(),
@@ -267,6 +284,14 @@ impl Cycle<'_> {
         session.write(self.project.root())?;
         self.address.send_replace(Some(address));
         Ok(definitions_are)
+    }
+
+    /// Has the cluster call the webhooks of an operator that is ready.
+    async fn register(&mut self) -> Result<(), Error> {
+        match &self.described {
+            Some(described) => self.webhooks.ready(described).await,
+            None => Ok(()),
+        }
     }
 
     /// Gives the operator its roles, and returns the flags by which it reaches the cluster.
@@ -357,6 +382,20 @@ async fn at(time: Option<Instant>) {
         Some(time) => tokio::time::sleep_until(time).await,
         None => std::future::pending().await,
     }
+}
+
+/// Waits until the operator is ready; never completes if there is none, or if it ends.
+async fn becomes_ready(child: &Option<Child>) {
+    if let Some(child) = child {
+        loop {
+            match child.ready().await {
+                Readiness::Ready => return,
+                Readiness::NotReady(_) => {}
+                Readiness::Ended => break,
+            }
+        }
+    }
+    std::future::pending().await
 }
 
 /// Waits until the operator has ended; never completes if there is none.

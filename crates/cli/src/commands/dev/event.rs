@@ -59,6 +59,23 @@ pub(super) enum DevEvent {
     },
     /// A controller ran more often than single runs are shown.
     Missed { controller: String, count: u64 },
+    /// The cluster calls the webhooks of the operator.
+    Called { webhooks: String, url: String },
+    /// The cluster does not call the webhooks of the operator.
+    NotCalled { webhooks: String, why: String },
+    /// A webhook of the operator has answered a review.
+    Review {
+        kind: String,
+        object: String,
+        operation: String,
+        /// The path of the webhook.
+        webhook: String,
+        verdict: String,
+        allowed: bool,
+        seconds: f64,
+    },
+    /// There were more reviews than single ones are shown.
+    MissedReviews { count: u64 },
     /// A request of the operator was denied.
     Denied {
         user: String,
@@ -208,6 +225,34 @@ impl DevEvent {
             Self::Missed { controller, count } => {
                 let kind = style.yellow("reconcile");
                 format!("{kind} {controller} {count} more")
+            }
+            Self::Called { webhooks, url } => {
+                let begins = style.green("webhooks ");
+                format!("{begins} called at {url}: {webhooks}")
+            }
+            Self::NotCalled { webhooks, why } => {
+                let begins = style.yellow("webhooks ");
+                format!("{begins} not called, {why}: {webhooks}")
+            }
+            Self::Review {
+                kind,
+                object,
+                operation,
+                webhook,
+                verdict,
+                allowed,
+                seconds,
+            } => {
+                let begins = style.yellow("review   ");
+                let verdict = match allowed {
+                    true => style.green(verdict),
+                    false => style.red(verdict),
+                };
+                let took = style.dim(&format!(", took {:.1} ms", seconds * 1e3));
+                format!("{begins} {kind} {object:<16} {operation:<7} {webhook} -> {verdict}{took}")
+            }
+            Self::MissedReviews { count } => {
+                format!("{} {count} more", style.yellow("review   "))
             }
             Self::Denied {
                 permission,

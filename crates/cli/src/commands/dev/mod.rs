@@ -11,6 +11,7 @@
 //! | `child`, `account` | the process of the operator; its ServiceAccount and roles |
 //! | `cause`, `log` | the cause of its end; its log |
 //! | `samples` | sample objects |
+//! | `webhooks`, `reviews` | the registration of its webhooks; the reviews that they answer |
 //! | `observer` | the reconciles and Events of the operator |
 //! | `event`, `recent`, `screen`, `frame` | the output |
 
@@ -25,8 +26,10 @@ mod frame;
 mod log;
 mod observer;
 mod recent;
+mod reviews;
 mod samples;
 mod screen;
+mod webhooks;
 
 use std::{
     ffi::OsString,
@@ -44,10 +47,11 @@ use account::Account;
 use cycle::Cycle;
 use event::DevEvent;
 use screen::{Screen, View};
+use webhooks::CalledWebhooks;
 
 use crate::{
     cluster::{Cluster, authorization::Authorization, local::LocalCluster},
-    operator::conversion::Endpoint,
+    operator::webhooks::{LocalWebhooks, Whereabouts},
     output::Output,
     project::{
         here, project,
@@ -133,11 +137,16 @@ impl Dev {
             server: place.server.clone(),
             flags: flags(&place.cluster),
         });
-        let endpoint = match place.cluster.is_here().await? {
-            true => Some(Endpoint::prepare(&Session::directory(project.root()).join("dev")).await?),
-            false => None,
+        let whereabouts = match (place.is_local(), place.cluster.is_here().await?) {
+            (true, _) => Whereabouts::ThisProcess,
+            (false, true) => Whereabouts::Here,
+            (false, false) => Whereabouts::Elsewhere,
         };
+        let directory = Session::directory(project.root()).join("dev");
+        let webhooks =
+            LocalWebhooks::prepare(place.client.clone(), whereabouts, &directory).await?;
         let (address, of) = watch::channel(None);
+        let reviewed = of.clone();
         let account = place
             .local
             .as_ref()
@@ -156,12 +165,14 @@ impl Dev {
             described: None,
             crates: None,
             building: building::Building::default(),
-            endpoint,
+            expected: None,
+            webhooks: CalledWebhooks::new(webhooks, screen.clone()),
         };
         let groups = project.own_groups();
         let ended = tokio::select! {
             ended = cycle.run() => ended,
             () = observer::reconciles(of, screen.clone()) => Ok(()),
+            () = reviews::reviews(reviewed, screen.clone()) => Ok(()),
             () = observer::denials(place.log.clone(), screen.clone()) => Ok(()),
             () = observer::events(place.client.clone(), groups, screen.clone()) => Ok(()),
             () = screen.draw() => Ok(()),
