@@ -12,7 +12,7 @@ use kubewright_controller::Apply;
 use kubewright_operator::{Model, PolicyRule};
 use serde_json::Value;
 
-use super::Finding;
+use super::{Finding, registered};
 use crate::cluster::{Cluster, one_line};
 
 /// The number of concurrent permission checks.
@@ -35,6 +35,7 @@ pub(super) async fn findings(flags: &Cluster, described: Option<&Model>) -> Vec<
             findings.push(up_to_date(&client, &described.name, definition).await);
         }
         findings.push(permissions(&client, described).await);
+        findings.extend(registered::findings(&client, described).await);
     }
     findings
 }
@@ -60,7 +61,7 @@ async fn up_to_date(client: &Client, manager: &str, definition: &Value) -> Findi
     };
     let apply = Apply::new(manager).force().dry_run();
     match apply.object(&api, definition).await {
-        Ok(would) if would.spec == there.spec => {
+        Ok(would) if same(&would, &there) => {
             Finding::good("definition", format!("{name} is up to date"))
         }
         Ok(_) => {
@@ -69,6 +70,13 @@ async fn up_to_date(client: &Client, manager: &str, definition: &Value) -> Findi
         }
         Err(error) => unknown(error),
     }
+}
+
+/// Compares two CRDs but for their conversion, which a deployed or running operator decides on.
+fn same(one: &CustomResourceDefinition, other: &CustomResourceDefinition) -> bool {
+    let [mut one, mut other] = [one, other].map(|it| it.spec.clone());
+    (one.conversion, other.conversion) = (None, None);
+    one == other
 }
 
 /// Checks that the current user has the permissions of the operator.

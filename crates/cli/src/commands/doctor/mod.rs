@@ -2,6 +2,7 @@
 
 mod cluster;
 mod machine;
+mod registered;
 mod webhooks;
 
 use std::io::{IsTerminal, stdout};
@@ -117,7 +118,8 @@ impl Doctor {
             None => None,
         };
         if let Some(described) = &described {
-            findings.extend(webhooks::findings(described));
+            let name = project.as_ref().map_or(&described.name, |it| &it.name);
+            findings.extend(webhooks::findings(described, name));
         }
         let flags = or_session(&self.cluster);
         findings.extend(cluster::findings(&flags, described.as_ref()).await);

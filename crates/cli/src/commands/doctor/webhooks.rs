@@ -1,6 +1,8 @@
 //! Findings about the webhooks of an operator: those that can block the operator or the cluster.
 
+use kubewright_machinery::labels::LabelSelector;
 use kubewright_operator::{Model, WebhookModel};
+use kubewright_scaffold::generate::concerns_operator;
 use serde_json::Value;
 
 use super::Finding;
@@ -8,12 +10,28 @@ use super::Finding;
 /// The longest time limit that goes without a remark, in seconds: the default of the API server.
 const LONG: u64 = 10;
 
-/// Returns findings about each webhook.
-pub(super) fn findings(model: &Model) -> Vec<Finding> {
-    model.webhooks.iter().flat_map(of_webhook).collect()
+/// The time limits that a server accepts, in seconds.
+const ALLOWED: std::ops::RangeInclusive<u64> = 1..=30;
+
+/// Resources that nodes and the control plane write all the time, or that everything else depends on.
+const VITAL: [(&str, &str); 8] = [
+    ("", "namespaces"),
+    ("", "nodes"),
+    ("", "nodes/status"),
+    ("", "pods/binding"),
+    ("", "pods/status"),
+    ("", "serviceaccounts/token"),
+    ("apiextensions.k8s.io", "customresourcedefinitions"),
+    ("coordination.k8s.io", "leases"),
+];
+
+/// Returns findings about each webhook of the operator of a project.
+pub(super) fn findings(model: &Model, project: &str) -> Vec<Finding> {
+    let webhooks = model.webhooks.iter();
+    webhooks.flat_map(|it| of_webhook(it, project)).collect()
 }
 
-fn of_webhook(webhook: &WebhookModel) -> Vec<Finding> {
+fn of_webhook(webhook: &WebhookModel, project: &str) -> Vec<Finding> {
     let entry = &webhook.webhook;
     let name = entry["name"].as_str().unwrap_or_default();
     let finding =
@@ -32,22 +50,61 @@ fn of_webhook(webhook: &WebhookModel) -> Vec<Finding> {
             ));
         }
     }
+    if entry["failurePolicy"] != "Ignore" {
+        if concerns_operator(entry) && selects_home(&entry["namespaceSelector"], project) {
+            findings.push(finding(
+                "reviews objects that the operator itself needs to start, so an operator that is down may stay down",
+                &format!("exclude the namespace {project}-system with Webhook::namespace_selector"),
+            ));
+        }
+        let vital: Vec<&str> = VITAL
+            .into_iter()
+            .filter(|(group, resource)| {
+                !is_restricted(entry) && has_rule_for(entry, group, resource)
+            })
+            .map(|(_, resource)| resource)
+            .collect();
+        if !vital.is_empty() {
+            findings.push(finding(
+                &format!("stops nodes or the control plane while the operator is down: it reviews all {}", vital.join(", ")),
+                "name the resources it is for, restrict it with a selector, or let it fail open with FailurePolicy::Ignore",
+            ));
+        }
+    }
     if !matches!(entry["sideEffects"].as_str(), Some("None" | "NoneOnDryRun")) {
         findings.push(finding(
             "does not say that dry runs have no side effects, so they are rejected",
             "declare them with Webhook::side_effects",
         ));
     }
-    if entry["timeoutSeconds"]
-        .as_u64()
-        .is_some_and(|seconds| seconds > LONG)
-    {
-        findings.push(finding(
+    match entry["timeoutSeconds"].as_u64() {
+        Some(seconds) if !ALLOWED.contains(&seconds) => findings.push(finding(
+            &format!("has a time limit of {seconds} seconds, which clusters reject"),
+            "set a Webhook::timeout from 1 to 30 seconds",
+        )),
+        Some(seconds) if seconds > LONG => findings.push(finding(
             "may hold up requests for more than 10 seconds",
             "set a shorter Webhook::timeout",
-        ));
+        )),
+        _ => {}
     }
     findings
+}
+
+/// Reports whether a selector selects the namespace of the operator. Without one, `generate` excludes that namespace.
+fn selects_home(selector: &Value, project: &str) -> bool {
+    if selector.is_null() {
+        return false;
+    }
+    let name = format!("{project}-system");
+    // Those that the generated namespace has.
+    let label = |key: &str| match key {
+        "kubernetes.io/metadata.name" => Some(name.as_str()),
+        "app.kubernetes.io/name" => Some(project),
+        "pod-security.kubernetes.io/enforce" => Some("restricted"),
+        _ => None,
+    };
+    LabelSelector::from_label_selector(selector).is_ok_and(|selector| selector.matches(label))
 }
 
 /// Reports whether a webhook is called for a resource.
@@ -56,10 +113,22 @@ fn has_rule_for(entry: &Value, group: &str, resource: &str) -> bool {
     let lists = |rule: &Value, list: &str, name: &str| {
         let items = rule[list].as_array().into_iter().flatten();
         let mut items = items.filter_map(Value::as_str);
-        items.any(|item| matches!(item, "*" | "*/*") || item == name)
+        items.any(|item| covers(item, name))
     };
     let mut rules = rules.filter(|rule| rule["scope"] != "Cluster");
     rules.any(|rule| lists(rule, "apiGroups", group) && lists(rule, "resources", resource))
+}
+
+/// Reports whether an item of a rule stands for a group or resource. `*` stands for no subresource.
+fn covers(item: &str, name: &str) -> bool {
+    let (resource, subresource) = name.split_once('/').unwrap_or((name, ""));
+    match item.split_once('/') {
+        None => item == name || (item == "*" && subresource.is_empty()),
+        Some(("*", "*")) => true,
+        Some((all, "*")) => all == resource && !subresource.is_empty(),
+        Some(("*", all)) => all == subresource,
+        Some(_) => item == name,
+    }
 }
 
 fn is_restricted(entry: &Value) -> bool {
@@ -94,7 +163,7 @@ mod tests {
             webhooks: vec![serde_json::from_value(webhook).unwrap()],
             ..Model::new("crew")
         };
-        let findings = findings(&model);
+        let findings = findings(&model, "crew");
         findings.into_iter().map(|finding| finding.found).collect()
     }
 
@@ -113,7 +182,9 @@ mod tests {
         assert_eq!(
             found(open),
             [
-                "vpod-v1.kb.io keeps every Pod of the cluster from starting while the operator is down"
+                "vpod-v1.kb.io keeps every Pod of the cluster from starting while the operator is down",
+                "vpod-v1.kb.io stops nodes or the control plane while the operator is down: it reviews all namespaces, nodes, \
+                 nodes/status, pods/binding, pods/status, serviceaccounts/token, customresourcedefinitions, leases",
             ]
         );
         let labelled =
@@ -129,5 +200,52 @@ mod tests {
                 "vpod-v1.kb.io may hold up requests for more than 10 seconds",
             ]
         );
+    }
+
+    #[test]
+    fn a_selector_that_lets_the_operator_in_is_found() {
+        let expression = |operator: &str, namespace: &str| {
+            json!({"namespaceSelector": {"matchExpressions": [
+                {"key": "kubernetes.io/metadata.name", "operator": operator, "values": [namespace]},
+            ]}})
+        };
+        let blocked = [
+            "vpod-v1.kb.io reviews objects that the operator itself needs to start, so an operator that is down may stay down",
+        ];
+        assert_eq!(found(expression("NotIn", "kube-system")), blocked);
+        assert_eq!(found(expression("In", "crew-system")), blocked);
+        assert!(found(expression("NotIn", "crew-system")).is_empty());
+        let mut open = expression("NotIn", "kube-system");
+        open["failurePolicy"] = json!("Ignore");
+        assert!(found(open).is_empty());
+    }
+
+    #[test]
+    fn webhooks_for_what_the_cluster_needs_are_found() {
+        let heartbeats = json!([{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}]);
+        assert_eq!(
+            found(json!({"rules": heartbeats, "namespaceSelector": null})),
+            [
+                "vpod-v1.kb.io stops nodes or the control plane while the operator is down: it reviews all leases"
+            ]
+        );
+        let of_pods = json!([{"apiGroups": [""], "resources": ["pods/*"]}]);
+        assert_eq!(
+            found(json!({"rules": of_pods, "namespaceSelector": null})),
+            [
+                "vpod-v1.kb.io stops nodes or the control plane while the operator is down: it reviews all pods/binding, pods/status"
+            ]
+        );
+        let scale = json!([{"apiGroups": ["*"], "resources": ["*/scale"]}]);
+        assert!(found(json!({"rules": scale, "namespaceSelector": null})).is_empty());
+    }
+
+    #[test]
+    fn a_time_limit_that_clusters_reject_is_found() {
+        assert_eq!(
+            found(json!({"timeoutSeconds": 31})),
+            ["vpod-v1.kb.io has a time limit of 31 seconds, which clusters reject"]
+        );
+        assert!(found(json!({"timeoutSeconds": 10})).is_empty());
     }
 }
