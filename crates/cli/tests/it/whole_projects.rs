@@ -218,10 +218,15 @@ fn a_project_of_kubebuilder_has_the_same_definitions_and_roles_in_rust() {
 }
 
 /// The files that the pages of the tutorial show.
-const TUTORIAL: [&str; 4] = [
+const TUTORIAL: [&str; 9] = [
     "src/api/web/v1/site.rs",
+    "src/api/web/v2/site.rs",
+    "src/api/web/v2/site_from_v1.rs",
     "src/controller/site.rs",
+    "src/webhook/site.rs",
     "tests/site.rs",
+    "tests/site_v1_v2.rs",
+    "tests/site_webhook.rs",
     "config/samples/web_v1_site.yaml",
 ];
 
@@ -233,6 +238,12 @@ fn the_tutorial_leads_to_an_operator_whose_tests_pass() {
     let place = place.within("site-operator");
     lock(&place);
     place.done("create api --group web --version v1 --kind Site");
+    for webhook in ["--defaulting", "--programmatic-validation"] {
+        place.done(&format!(
+            "create webhook --group web --version v1 --kind Site {webhook}"
+        ));
+    }
+    place.done("add version v2 --from v1 --kind Site");
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/tutorial");
     for file in TUTORIAL {
         assert!(place.path().join(file).is_file(), "{file} was scaffolded");
@@ -240,5 +251,5 @@ fn the_tutorial_leads_to_an_operator_whose_tests_pass() {
     }
     let tests = place.json("test");
     assert_eq!(tests["succeeded"], true, "{tests}");
-    assert_eq!(tests["passed"], 3, "{tests}");
+    assert_eq!(tests["passed"], 9, "{tests}");
 }

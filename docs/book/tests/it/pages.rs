@@ -3,10 +3,15 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// The files of the project.
-const FILES: [&str; 4] = [
+const FILES: [&str; 9] = [
     "src/api/web/v1/site.rs",
+    "src/api/web/v2/site.rs",
+    "src/api/web/v2/site_from_v1.rs",
     "src/controller/site.rs",
+    "src/webhook/site.rs",
     "tests/site.rs",
+    "tests/site_v1_v2.rs",
+    "tests/site_webhook.rs",
     "config/samples/web_v1_site.yaml",
 ];
 
