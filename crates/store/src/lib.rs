@@ -8,6 +8,7 @@
 //! | [`Store`], [`Snapshot`], [`Watch`] | the traits, and their types |
 //! | [`MemoryStore`], [`Limits`] | a store in memory, which can be forked in constant time |
 //! | [`conformance`] | the contract of the traits as checks that the tests of any store can run |
+//! | [`engine`] | writes ahead of readers, for implementors of stores that serve reads from memory |
 //! | [`splice`] | the revision inside the bytes of an object, for implementors of stores |
 //!
 //! ```
@@ -51,6 +52,7 @@
 //! ```
 
 pub mod conformance;
+pub mod engine;
 mod memory;
 mod port;
 pub mod splice;

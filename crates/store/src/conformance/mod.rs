@@ -4,7 +4,7 @@
 //! about the first revision or about timing: it never waits for something *not* to happen, but writes a change that must come
 //! next.
 //!
-//! Optional abilities (fork, ending lifetimes on demand, keeping snapshots over a compaction) are declared by the [`Subject`].
+//! Optional abilities (fork, closing and opening again, ending lifetimes on demand, keeping snapshots over a compaction) are declared by the [`Subject`].
 //! Checks of missing abilities are skipped, and listed in the [`Report`].
 //!
 //! ```
@@ -29,6 +29,7 @@ mod forks;
 mod history;
 mod lifetimes;
 mod reads;
+mod reopening;
 mod subject;
 mod verdict;
 mod watches;
@@ -47,9 +48,12 @@ pub struct Subject {
     fork: Option<Fork>,
     pass: Option<Pass>,
     snapshots_outlive_compaction: bool,
+    has_gaps: bool,
+    reopen: Option<Reopen>,
 }
 
 type Fork = Box<dyn Fn() -> BoxFuture<'static, Arc<dyn Store>> + Send + Sync>;
+type Reopen = Arc<dyn Fn() -> BoxFuture<'static, Arc<dyn Store>> + Send + Sync>;
 type Pass = Box<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// A sentence of the contract.
@@ -80,6 +84,7 @@ pub fn checks() -> Vec<Check> {
         watches::CHECKS,
         lifetimes::CHECKS,
         forks::CHECKS,
+        reopening::CHECKS,
     ]
     .concat()
 }
@@ -112,6 +117,8 @@ impl Subject {
             fork: None,
             pass: None,
             snapshots_outlive_compaction: false,
+            has_gaps: false,
+            reopen: None,
         }
     }
 
@@ -138,6 +145,30 @@ impl Subject {
     /// Declares that snapshots can be read after a later compaction.
     pub fn keeping_snapshots(mut self) -> Self {
         self.snapshots_outlive_compaction = true;
+        self
+    }
+
+    /// Declares that revisions may be skipped, because others take them or compaction does.
+    pub fn with_gaps(mut self) -> Self {
+        self.has_gaps = true;
+        self
+    }
+
+    /// Sets the function that closes the store and opens it again: the same content, revision and history.
+    pub fn reopened_by<F, S>(mut self, reopen: F) -> Self
+    where
+        F: Fn() -> S + Send + Sync + 'static,
+        S: Future<Output = Arc<dyn Store>> + Send + 'static,
+    {
+        self.reopen = Some(Arc::new(move || Box::pin(reopen())));
+        self
+    }
+
+    /// Closes the store and opens it again before every step of a check. It needs [`reopened_by`](Self::reopened_by).
+    pub fn reopened_before_every_step(mut self) -> Self {
+        if let Some(reopen) = &self.reopen {
+            self.store = Arc::new(reopening::Reopening::new(Arc::clone(reopen)));
+        }
         self
     }
 }

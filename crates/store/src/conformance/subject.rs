@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
-use super::{Stop, Subject, Verdict};
+use super::{Stop, Subject, Verdict, verdict::ensure};
 use crate::{
     Change, ChangeKind, Entry, Key, Payload, Range, ReadError, Revision, Snapshot, Watch,
     WatchError, WriteError,
@@ -150,6 +150,16 @@ impl Subject {
 
     pub(super) async fn at(&self, revision: Revision) -> Verdict<Arc<dyn Snapshot>> {
         Ok(self.store.snapshot(Some(revision)).await?)
+    }
+
+    /// Checks that a revision comes next after another.
+    pub(super) fn follows(&self, before: Revision, after: Revision, what: &str) -> Verdict {
+        let follows = match self.has_gaps {
+            true => after > before,
+            false => after.0 == before.0 + 1,
+        };
+        ensure!(follows, "{what}: {after:?} after {before:?}");
+        Ok(())
     }
 
     /// Returns a watch of [`COLLECTION`] from now on.

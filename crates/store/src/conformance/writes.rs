@@ -204,6 +204,9 @@ async fn a_revision_from_before_a_deletion_is_good_for_nothing(harness: &dyn Har
 
 async fn revisions_are_dense_across_collections(harness: &dyn Harness) -> Verdict {
     let it = harness.open().await;
+    if it.has_gaps {
+        return Err(Stop::Skipped("revisions have gaps"));
+    }
     let start = it.create("a", "one").await?.revision.0;
     let mut revisions = Vec::new();
     for n in 0..5 {
@@ -281,7 +284,13 @@ async fn concurrent_writes_have_revisions_of_their_own(harness: &dyn Harness) ->
         revisions.push(answer?.revision.0);
     }
     revisions.sort_unstable();
+    revisions.dedup();
+    ensure_eq!(revisions.len(), 32, "how many revisions there are");
     let end = it.current().await?.0;
+    if it.has_gaps {
+        ensure!(revisions.ends_with(&[end]), "the last write is not current");
+        return Ok(());
+    }
     let dense: Vec<_> = (end + 1 - revisions.len() as u64..=end).collect();
     ensure_eq!(revisions, dense, "the revisions of concurrent writes");
     Ok(())

@@ -11,7 +11,7 @@ use crate::{Key, Payload, Revision, WriteError};
 pub const COMPACTION_INTERVAL: Duration = Duration::from_secs(300);
 
 /// The collection of the one object that each compaction writes.
-const MARKER: &str = "compact_rev_key";
+pub(super) const MARKER: &str = "compact_rev_key";
 
 impl MemoryStore {
     /// Calls [`compact_states`](Self::compact_states) at each interval with the revision of the call before, until the

@@ -61,7 +61,7 @@ impl MemoryStore {
 
 impl Inner {
     /// Drops history that is too old. Returns when to check again.
-    fn forget_aged(self: &Arc<Self>, now: Instant) -> Option<Instant> {
+    pub(super) fn forget_aged(self: &Arc<Self>, now: Instant) -> Option<Instant> {
         let names = self.state.read().collection_names();
         let mut next = None;
         for name in names {

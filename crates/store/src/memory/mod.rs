@@ -8,6 +8,7 @@
 //! | `state` | the content of a store, and the writes to it |
 //! | `snapshot` | the state at a revision |
 //! | `hub`, `watch` | watchers, and their cursors into the log |
+//! | `engine` | writes ahead of readers, for engines that keep objects elsewhere |
 //! | `compaction` | periodic compaction, as in etcd |
 //! | `limits`, `maintenance` | limits of history; expiry of objects and history |
 //!
@@ -38,6 +39,7 @@ use state::{Commit, State};
 use watch::MemoryWatch;
 
 mod compaction;
+mod engine;
 mod hub;
 mod limits;
 mod log;
@@ -49,6 +51,7 @@ mod version;
 mod watch;
 
 pub use compaction::COMPACTION_INTERVAL;
+pub use engine::{Applied, Contents, Staged, Stored, Unpublished};
 pub use limits::Limits;
 
 /// The maximum number of changes that a write drops because of their age, so that no write pays for a long pause.

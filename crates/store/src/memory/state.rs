@@ -124,6 +124,17 @@ impl State {
         now: Instant,
     ) -> Result<Commit, WriteError> {
         let revision = self.next_revision()?;
+        self.remove(key, expected, revision, now)
+    }
+
+    /// Deletes an object, whose revision must be `expected`, at a revision.
+    pub(super) fn remove(
+        &mut self,
+        key: Key,
+        expected: Revision,
+        revision: Revision,
+        now: Instant,
+    ) -> Result<Commit, WriteError> {
         let (path, version, content) = self.expect(&key, expected)?;
         let entry = Entry {
             path: Arc::clone(path),
@@ -279,6 +290,19 @@ impl State {
         now: Instant,
     ) -> Result<Commit, WriteError> {
         let revision = self.next_revision()?;
+        let content = Content::written(payload, revision, now);
+        debug_assert_eq!(kind == ChangeKind::Created, self.entry(&key).is_none());
+        Ok(self.place(key, revision, content, now))
+    }
+
+    /// Sets the newest version of a path at a revision, whatever the current version.
+    pub(super) fn place(
+        &mut self,
+        key: Key,
+        revision: Revision,
+        content: Content,
+        now: Instant,
+    ) -> Commit {
         let mut earlier = None;
         let mut previous = None;
         let mut path = Arc::clone(&key.path);
@@ -292,11 +316,9 @@ impl State {
                 .as_ref()
                 .and_then(|content| Some((**content.lifetime.as_ref()?, version.revision)));
         }
-        debug_assert_eq!(kind == ChangeKind::Created, previous.is_none());
         if let Some((lifetime, revision)) = over {
             self.deadlines.remove(&(lifetime.deadline, revision));
         }
-        let content = Content::written(payload, revision, now);
         if let Some(lifetime) = &content.lifetime {
             let key = Key {
                 collection: Arc::clone(&key.collection),
@@ -310,7 +332,7 @@ impl State {
             bytes: content.bytes.clone(),
             decoded: content.decoded.clone(),
         };
-        Ok(self.commit(key.collection, entry, Some(content), previous, earlier, now))
+        self.commit(key.collection, entry, Some(content), previous, earlier, now)
     }
 
     /// Commits a valid write: newest version, log, revision.
