@@ -29,7 +29,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
     (
         1,
         "ports",
-        &["store", "store-redb", "store-etcd", "client", "serve"],
+        &["store", "store-durable", "store-etcd", "client", "serve"],
     ),
     (
         2,
@@ -55,7 +55,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
 ];
 
 /// The crates that a crate may use within its own layer.
-const WITHIN: [(&str, &[&str]); 15] = [
+const WITHIN: [(&str, &[&str]); 16] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),
@@ -68,6 +68,7 @@ const WITHIN: [(&str, &[&str]); 15] = [
     ("protobuf", &["machinery", "catalog"]),
     ("rbac", &["machinery"]),
     ("resource", &["machinery", "cel", "schema", "derive"]),
+    ("store-durable", &["store"]),
     ("controller", &["informer", "workqueue"]),
     ("webhook", &["controller"]),
     ("cluster", &["builtin-controllers", "kube-apiserver"]),
@@ -84,12 +85,12 @@ const NEVER: [(&str, &[&str], &str); 3] = [
     ("apiserver", &["client"], "a server does not call itself"),
     (
         "controller",
-        &["store", "store-redb", "store-etcd"],
+        &["store", "store-durable", "store-etcd"],
         "a controller sees the API only",
     ),
     (
         "builtin-controllers",
-        &["store", "store-redb", "store-etcd", "apiserver"],
+        &["store", "store-durable", "store-etcd", "apiserver"],
         "built-in controllers see the API only, as everybody's do",
     ),
 ];

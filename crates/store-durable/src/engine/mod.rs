@@ -1,0 +1,148 @@
+//! The engine: validates writes against a staged state, makes them durable in groups, and publishes them.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `submit` | a write is validated and put into the open group |
+//! | `commit` | a group becomes a frame, durable and published |
+//! | `outcome` | waiting for a group |
+//! | `maintenance` | spare segments, checkpoints, removal of old files |
+//! | `open` | recovery and the first files of a store |
+//!
+//! Rules: at most one frame is not durable; nothing is published, watched or answered before its frame is durable, not even
+//! a refusal that names an unpublished object; after a failed write or sync nothing more is written.
+//!
+//! Everything here blocks and runs where it is called; `threads` calls it from two threads. So the tests can run it step by
+//! step.
+
+use std::sync::Arc;
+
+use kubewright_store::{
+    MemoryStore, Revision,
+    engine::{Staged, Unpublished},
+};
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::Notify;
+
+use crate::{
+    clock::Wall,
+    disk::Disk,
+    format::frame,
+    log::{LogWriter, Spares},
+    options::Options,
+    stats::Counters,
+};
+
+mod commit;
+mod maintenance;
+mod open;
+mod outcome;
+mod submit;
+
+pub(crate) use commit::Step;
+pub use open::OpenReport;
+pub(crate) use open::{Opened, read_identity};
+pub(crate) use outcome::Outcome;
+pub(crate) use submit::{Answer, Op};
+
+/// The largest group, in bytes, unless it is one write.
+const MAX_GROUP_BYTES: usize = 4 << 20;
+/// The largest group, in writes.
+const MAX_GROUP_RECORDS: u32 = 4096;
+
+/// An open store without its threads.
+pub(crate) struct Engine {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) id: [u8; 16],
+    pub(crate) options: Options,
+    /// The name of the directory in messages.
+    name: String,
+    pub(crate) published: MemoryStore,
+    wall: Wall,
+    pending: Mutex<Pending>,
+    /// Wakes the thread that writes the log.
+    work: Condvar,
+    /// Wakes writers that wait for room in the open group.
+    pub(crate) room: Notify,
+    writer: Mutex<LogWriter>,
+    pub(crate) spares: Arc<Spares>,
+    pub(crate) counters: Counters,
+    maintenance: Mutex<maintenance::Maintenance>,
+}
+
+/// The writes that are not published.
+struct Pending {
+    staged: Staged,
+    open: Group,
+    in_flight: Option<(Revision, Arc<Outcome>)>,
+    state: Accepting,
+    /// Whether growing writes are refused, and why.
+    full: Option<String>,
+    closing: bool,
+}
+
+/// Whether writes are accepted.
+enum Accepting {
+    Yes,
+    /// A write or a sync failed.
+    Failed(Arc<str>),
+    Closed,
+}
+
+/// Writes that become durable together.
+struct Group {
+    /// Room for the header of a frame, then the records.
+    bytes: Vec<u8>,
+    records: u32,
+    outcome: Arc<Outcome>,
+}
+
+/// A group that is being written.
+struct InFlight {
+    group: Group,
+    unpublished: Unpublished,
+}
+
+/// The reason why nothing is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unhealthy {
+    /// Growing writes are refused.
+    Full(String),
+    /// All writes are refused until the store is opened again.
+    Failed(String),
+}
+
+impl Group {
+    fn new() -> Self {
+        Self {
+            bytes: vec![0; frame::HEADER],
+            records: 0,
+            outcome: Arc::default(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    fn is_full(&self) -> bool {
+        self.records >= MAX_GROUP_RECORDS || self.bytes.len() >= MAX_GROUP_BYTES
+    }
+}
+
+impl Engine {
+    /// Returns why writes are refused.
+    pub(crate) fn unhealthy(&self) -> Option<Unhealthy> {
+        let pending = self.pending.lock();
+        match (&pending.state, &pending.full) {
+            (Accepting::Failed(why), _) => Some(Unhealthy::Failed(why.to_string())),
+            (_, Some(why)) => Some(Unhealthy::Full(why.clone())),
+            _ => None,
+        }
+    }
+
+    /// Lets the thread of the log end when everything is written.
+    pub(crate) fn begin_close(&self) {
+        self.pending.lock().closing = true;
+        self.work.notify_all();
+    }
+}

@@ -1,0 +1,11 @@
+//! The log of commits: segments, read and written.
+
+mod place;
+mod reader;
+mod spare;
+mod writer;
+
+pub(crate) use place::Place;
+pub(crate) use reader::{Scan, Segment, Stop, has_frames, list_segments, newest_time};
+pub(crate) use spare::Spares;
+pub(crate) use writer::{AppendError, LogWriter, NewFrame};

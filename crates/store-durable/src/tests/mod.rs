@@ -1,0 +1,93 @@
+//! Crash tests: random writes on a simulated disk that loses power at any call, compared with a model.
+//!
+//! `KUBEWRIGHT_CRASH_IMAGES=1000000 cargo test --release -p kubewright-store-durable nothing_acknowledged` runs as many images as asked for.
+//! A failure names its seed; `KUBEWRIGHT_CRASH_SEED` runs that one alone.
+
+use std::cell::{Cell, RefCell};
+
+use crate::disk::sim::SimDisk;
+
+mod conformance;
+mod damage;
+mod faults;
+mod harness;
+mod images;
+mod model;
+
+/// A deliberate bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bug {
+    /// Writes are acknowledged before they are synced.
+    EarlyAnswer,
+    /// Readers see writes before they are synced.
+    EarlyPublish,
+    /// The name of a new segment is not synced.
+    NoFolderSync,
+    /// The log is removed before its checkpoint is synced.
+    DeleteTooEarly,
+    /// A frame is accepted after a frame that it does not follow.
+    AcceptWrongChain,
+    /// A refusal names an object that is not synced.
+    EarlyConflict,
+}
+
+/// A small generator of random numbers that gives the same ones for the same seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Rng(u64);
+
+type Hook = Box<dyn FnMut(&SimDisk)>;
+
+thread_local! {
+    static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) };
+    static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
+}
+
+/// Returns the bug that is planted in this thread.
+pub(crate) fn planted() -> Option<Bug> {
+    PLANTED.get()
+}
+
+/// Plants a bug in this thread.
+pub(crate) fn plant(bug: Option<Bug>) {
+    PLANTED.set(bug);
+}
+
+/// Calls the hook of this thread, which is not called again by what it does itself.
+pub(crate) fn on_disk_call(disk: &SimDisk) {
+    let hook = HOOK.with_borrow_mut(Option::take);
+    if let Some(mut hook) = hook {
+        hook(disk);
+        HOOK.with_borrow_mut(|place| {
+            place.get_or_insert(hook);
+        });
+    }
+}
+
+/// Sets the hook of this thread.
+pub(crate) fn set_hook(hook: Option<Hook>) {
+    HOOK.set(hook);
+}
+
+impl Rng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Returns a number below a bound.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound.max(1)
+    }
+
+    /// Returns true once in `n` times.
+    pub(crate) fn chance(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}

@@ -1,0 +1,101 @@
+//! The two threads of an open store: one writes the log, one does the maintenance.
+
+use std::{
+    sync::Arc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use parking_lot::{Condvar, Mutex};
+use tokio::runtime::Handle;
+
+use crate::engine::{Engine, Step};
+
+/// The interval at which maintenance looks for work, and for space on a full disk.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The time between two attempts to write a checkpoint.
+const RETRY: u32 = 30;
+
+/// The running threads.
+pub(crate) struct Threads {
+    engine: Arc<Engine>,
+    stopped: Arc<Stopped>,
+    log: Option<JoinHandle<()>>,
+    maintenance: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Stopped {
+    flag: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Threads {
+    pub(crate) fn start(engine: &Arc<Engine>) -> std::io::Result<Self> {
+        let stopped = Arc::new(Stopped::default());
+        // Many watchers are woken by a task of the runtime.
+        let runtime = Handle::try_current().ok();
+        let log = {
+            let engine = Arc::clone(engine);
+            let work = move || {
+                let _entered = runtime.as_ref().map(Handle::enter);
+                while engine.step() == Step::Done {}
+            };
+            thread::Builder::new()
+                .name("kubewright-log".to_owned())
+                .spawn(work)?
+        };
+        let maintenance = {
+            let (engine, stopped) = (Arc::clone(engine), Arc::clone(&stopped));
+            thread::Builder::new()
+                .name("kubewright-maintenance".to_owned())
+                .spawn(move || keep_up(&engine, &stopped))?
+        };
+        Ok(Self {
+            engine: Arc::clone(engine),
+            stopped,
+            log: Some(log),
+            maintenance: Some(maintenance),
+        })
+    }
+
+    /// Writes what is left and ends the threads.
+    pub(crate) fn stop(&mut self) {
+        self.engine.begin_close();
+        *self.stopped.flag.lock() = true;
+        self.stopped.changed.notify_all();
+        for thread in [self.log.take(), self.maintenance.take()]
+            .into_iter()
+            .flatten()
+        {
+            // The runtime has already reported a panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn keep_up(engine: &Engine, stopped: &Stopped) {
+    let mut wait = 0;
+    loop {
+        engine.prepare_spare();
+        if wait > 0 {
+            wait -= 1;
+        } else if engine.is_checkpoint_due() && engine.checkpoint().is_err() {
+            wait = RETRY;
+        }
+        let mut flag = stopped.flag.lock();
+        if !*flag {
+            stopped.changed.wait_for(&mut flag, INTERVAL);
+        }
+        if *flag {
+            return;
+        }
+    }
+}
