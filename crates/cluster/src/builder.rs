@@ -11,11 +11,13 @@ use kubewright_kube_apiserver::{
 use kubewright_store::MemoryStore;
 
 use crate::{
-    AccessLog, CertificateAuthority, Cluster, Credential, Endpoint, Error, ServingCertificate,
-    Storage, Tokens,
+    AccessLog, CertificateAuthority, Cluster, Credential, DataDir, Endpoint, Error,
+    ServingCertificate, Storage, Tokens,
     cluster::{Background, RunningControllers},
+    data_dir::OpenStore,
     endpoint::{Serving, bind, local_address},
     identity,
+    kept_keys::KeptKeys,
     secret_tokens::SecretTokens,
 };
 
@@ -26,6 +28,8 @@ pub struct ClusterBuilder {
     listen: Option<SocketAddr>,
     controllers: Controllers,
     storage: Option<Storage>,
+    data_dir: Option<DataDir>,
+    service_account_keys: Option<ServiceAccountKeys>,
     access: Access,
     certificate: ServingCertificate,
     authority: Option<CertificateAuthority>,
@@ -39,6 +43,8 @@ const FRONT_PROXY: &str = "front-proxy-client";
 
 /// The way a cluster identifies its users.
 enum Access {
+    /// One token, generated or kept in the data directory.
+    Generated,
     Tokens(Tokens),
     Custom(Arc<dyn Authenticator>),
 }
@@ -50,7 +56,9 @@ impl ClusterBuilder {
             listen: None,
             controllers: Controllers::none(),
             storage: None,
-            access: Access::Tokens(Tokens::generate()),
+            data_dir: None,
+            service_account_keys: None,
+            access: Access::Generated,
             certificate: ServingCertificate::default(),
             authority: None,
             proxies: None,
@@ -76,6 +84,14 @@ impl ClusterBuilder {
     /// too: pods get an account and a token. Without it no pod could be created, so the plugin is off.
     pub fn controllers(mut self, controllers: Controllers) -> Self {
         self.controllers = controllers;
+        self
+    }
+
+    /// Keeps the cluster in a directory: its objects, and what is not set otherwise of its certificate authorities, the
+    /// key of service account tokens and the token of the administrator. See [`DataDir`]. It takes the place of
+    /// [`store`](Self::store).
+    pub fn data_dir(mut self, directory: impl Into<DataDir>) -> Self {
+        self.data_dir = Some(directory.into());
         self
     }
 
@@ -183,7 +199,7 @@ impl ClusterBuilder {
 
     /// Sets the keys of service-account tokens (default: new ones, so tokens end with the cluster).
     pub fn service_account_keys(mut self, keys: ServiceAccountKeys) -> Self {
-        self.server = self.server.service_account_keys(keys);
+        self.service_account_keys = Some(keys);
         self
     }
 
@@ -213,33 +229,67 @@ impl ClusterBuilder {
     ///
     /// Panics outside a tokio runtime.
     pub async fn start(self) -> Result<Cluster, Error> {
+        // The directory is locked before the address is bound.
+        let mut kept = None;
+        let mut durable = None;
+        let storage = match (self.data_dir, self.storage) {
+            (Some(directory), _) => {
+                let path = directory.path().to_owned();
+                let holder = self.listen.map(|address| address.to_string());
+                let store = directory
+                    .open(self.clock.clone(), holder.unwrap_or_default())
+                    .await?;
+                kept = Some(KeptKeys::of(&path)?);
+                durable = Some(OpenStore(store.clone()));
+                store.into()
+            }
+            (None, Some(storage)) => storage,
+            (None, None) => MemoryStore::starting_at(FIRST_REVISION).into(),
+        };
         let listener = match self.listen {
             Some(address) => Some(bind(address).await?),
             None => None,
-        };
-        let storage = match self.storage {
-            Some(storage) => storage,
-            None => MemoryStore::starting_at(FIRST_REVISION).into(),
         };
         let now = SystemTime::now();
         // Without a socket, nobody outside can use authorities that are generated here.
         let is_known = listener.is_some() || self.authority.is_some() || self.proxies.is_some();
         let authority = match self.authority {
             Some(authority) => authority,
-            None => CertificateAuthority::generate("kubewright-ca", now)?,
+            None => match &kept {
+                Some(kept) => kept.authority("ca", "kubewright-ca")?,
+                None => CertificateAuthority::generate("kubewright-ca", now)?,
+            },
         };
         let proxies = match self.proxies {
             Some(proxies) => proxies,
-            None => CertificateAuthority::generate("front-proxy-ca", now)?,
+            None => match &kept {
+                Some(kept) => kept.authority("front-proxy-ca", "front-proxy-ca")?,
+                None => CertificateAuthority::generate("front-proxy-ca", now)?,
+            },
         };
         let proxy = FrontProxy {
             allowed_names: vec![FRONT_PROXY.to_owned()],
             ..FrontProxy::new(proxies.certificate_pem())
         };
+        let service_account_keys = match (self.service_account_keys, &kept) {
+            (Some(keys), _) => Some(keys),
+            (None, Some(kept)) => Some(kept.service_accounts()?),
+            (None, None) => None,
+        };
         let server = self.server.store(storage.store);
+        let server = match service_account_keys {
+            Some(keys) => server.service_account_keys(keys),
+            None => server,
+        };
         let server = server.client_ca(authority.certificate_pem());
         let server = server.front_proxy(proxy).publish_authorities(is_known);
-        let (mut server, token, controller_token) = match self.access {
+        let access = match (self.access, &kept) {
+            (Access::Generated, Some(kept)) => Access::Tokens(kept.tokens()?),
+            (Access::Generated, None) => Access::Tokens(Tokens::generate()),
+            (access, _) => access,
+        };
+        let (mut server, token, controller_token) = match access {
+            Access::Generated => unreachable!("tokens were generated above"),
             Access::Custom(authenticator) => (server.authenticator(authenticator), None, None),
             Access::Tokens(mut tokens) => {
                 let controller_token = tokens.add_controller_manager();
@@ -301,6 +351,7 @@ impl ClusterBuilder {
             endpoint,
             controllers,
             _maintenance: maintenance,
+            durable,
         })
     }
 }

@@ -20,6 +20,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 use crate::{
     CertificateAuthority, ClusterBuilder, ClusterUser, Credential, Endpoint, Error, KubeconfigUser,
     ServingCertificate,
+    data_dir::OpenStore,
     endpoint::{Serving, bind},
 };
 
@@ -40,6 +41,8 @@ pub struct Cluster {
     pub(crate) endpoint: Option<Endpoint>,
     pub(crate) controllers: Option<RunningControllers>,
     pub(crate) _maintenance: Option<Background>,
+    /// Closed last.
+    pub(crate) durable: Option<OpenStore>,
 }
 
 impl Cluster {
@@ -155,6 +158,11 @@ impl Cluster {
         Endpoint::start(listener, service, serving)
     }
 
+    /// Returns the store of [`ClusterBuilder::data_dir`].
+    pub fn durable_store(&self) -> Option<&kubewright_store_durable::DurableStore> {
+        self.durable.as_ref().map(|open| &open.0)
+    }
+
     /// Waits until the built-in controllers have seen all that is stored and have nothing left to do about it.
     ///
     /// ```
@@ -195,10 +203,14 @@ impl Cluster {
         if let Some(endpoint) = self.endpoint.take() {
             endpoint.stop().await;
         }
-        match controllers {
-            Some(controllers) => Ok(controllers.join().await?),
-            None => Ok(()),
+        if let Some(controllers) = controllers {
+            controllers.join().await?;
         }
+        if let Some(durable) = self.durable.take() {
+            // Waits for the disk. A panic was already reported.
+            let _ = tokio::task::spawn_blocking(move || drop(durable)).await;
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use std::{io, net::SocketAddr, path::PathBuf};
 use kubewright_controller::ManagerError;
 use kubewright_machinery::Status;
 use kubewright_serve::TlsError;
+use kubewright_store_durable::OpenError;
 
 use crate::certificates::CertificateError;
 
@@ -27,6 +28,17 @@ pub enum Error {
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
+    },
+    /// The data directory cannot be opened.
+    #[error(transparent)]
+    DataDir(#[from] OpenError),
+    /// A key of the data directory cannot be read or written.
+    #[error("cannot use {}: {reason}; remove the file to have it generated again, which invalidates what it has signed", .path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
     },
     /// The API server could not create its initial objects in the store.
     #[error("the API server did not start: {}", .0.message)]

@@ -483,11 +483,18 @@ fn health(store: &Arc<dyn Store>) -> HealthChecks {
             async move { store.current().await.map(drop).map_err(|e| e.to_string()) }
         }
     };
+    let writes = {
+        let store = store.clone();
+        move || {
+            let store = store.clone();
+            async move { store.ready().await.map_err(|e| e.to_string()) }
+        }
+    };
     let checks = HealthChecks::new()
         .check("ping", || Ok(()))
         .check("log", || Ok(()))
         .check_async(&Probe::ALL, "etcd", reads(store))
-        .check_async(&[Probe::Readyz], "etcd-readiness", reads(store))
+        .check_async(&[Probe::Readyz], "etcd-readiness", writes)
         .check_for(&[Probe::Readyz], "informer-sync", || Ok(()));
     STARTED
         .into_iter()

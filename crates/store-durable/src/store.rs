@@ -284,6 +284,14 @@ impl Store for DurableStore {
         self.engine.published.watch(collection, prefix, after).await
     }
 
+    async fn ready(&self) -> Result<(), ReadError> {
+        match self.health() {
+            StoreHealth::Failed(why) => Err(ReadError::Backend(why.into())),
+            // Deletes still work.
+            StoreHealth::Full(_) | StoreHealth::Healthy => Ok(()),
+        }
+    }
+
     async fn compact(&self, floor: Revision) -> Result<(), ReadError> {
         let outcome = self.engine.submit_compact(floor)?;
         self.commit_inline();

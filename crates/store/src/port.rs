@@ -230,6 +230,10 @@ pub trait Store: Send + Sync + 'static {
         prefix: &str,
         after: Revision,
     ) -> Result<Box<dyn Watch>, ReadError>;
+    /// Fails if the store does not accept writes, and says why. Reads may still work.
+    async fn ready(&self) -> Result<(), ReadError> {
+        self.current().await.map(drop)
+    }
     /// Drops the history before `floor`: older snapshots and watches fail with [`ReadError::Compacted`].
     async fn compact(&self, floor: Revision) -> Result<(), ReadError>;
 }

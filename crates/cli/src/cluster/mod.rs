@@ -3,6 +3,7 @@
 pub(crate) mod apply;
 pub(crate) mod audit;
 pub(crate) mod authorization;
+pub(crate) mod data;
 pub(crate) mod kinds;
 pub(crate) mod local;
 pub(crate) mod manifest;

@@ -12,7 +12,7 @@ use kubewright_scaffold::Error;
 use serde_json::json;
 
 use crate::{
-    cluster::{audit::AuditLog, authorization::Authorization},
+    cluster::{audit::AuditLog, authorization::Authorization, data::DataArgs},
     output::{Output, say_line, warn},
     signal::interrupted,
 };
@@ -68,9 +68,8 @@ pub(crate) struct Up {
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     audit_log_path: Option<PathBuf>,
 
-    /// Reserved for the durable store; not supported yet
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataArgs,
 
     #[command(flatten)]
     output: Output,
@@ -80,23 +79,19 @@ impl Up {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let began = Instant::now();
         let stop = interrupted()?;
-        if let Some(dir) = &self.data_dir {
-            return Err(Error::new(
-                format_args!(
-                    "--data-dir {} is reserved for the durable store, which is not supported yet",
-                    dir.display()
-                ),
-                "omit it to keep everything in memory",
-            )
-            .into());
-        }
         let audit = match (&self.audit_policy_file, &self.audit_log_path) {
             (Some(policy), Some(log)) => Some(AuditLog::open(policy, log)?),
             _ => None,
         };
-        let mut cluster = Cluster::builder()
+        let mut builder = Cluster::builder();
+        if let Some(tokens) = self.tokens()? {
+            builder = builder.tokens(tokens);
+        }
+        if let Some(directory) = self.data.directory() {
+            builder = builder.data_dir(directory);
+        }
+        let mut cluster = builder
             .listen(self.listen)
-            .tokens(self.tokens()?)
             .controllers(self.controllers.clone())
             .authorization(self.authorization.modes()?)
             .api_server(|server| {
@@ -168,9 +163,9 @@ impl Up {
         Ok(())
     }
 
-    fn tokens(&self) -> anyhow::Result<Tokens> {
+    fn tokens(&self) -> anyhow::Result<Option<Tokens>> {
         let Some(path) = &self.token_auth_file else {
-            return Ok(Tokens::generate());
+            return Ok(None);
         };
         let tokens = Tokens::read(path).map_err(|e| match e {
             TokensError::Read(e) => Error::io("read the token file", path, &e),
@@ -179,7 +174,7 @@ impl Up {
                 "use one line token,user,uid,\"group1,group2\" for each token",
             ),
         })?;
-        Ok(tokens)
+        Ok(Some(tokens))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Clusters as programs use them.
 
+mod data_dir;
 mod maintenance;
 #[cfg(unix)]
 mod secret_file;

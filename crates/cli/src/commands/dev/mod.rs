@@ -39,7 +39,7 @@ use std::{
 
 use clap::Args;
 use kube::Client;
-use kubewright_cluster::{AccessLog, Cluster as LocalBuilder, Controllers};
+use kubewright_cluster::{AccessLog, Cluster as LocalBuilder, Controllers, DataDir, SyncMode};
 use kubewright_scaffold::Project;
 use tokio::sync::watch;
 
@@ -85,6 +85,10 @@ pub(crate) struct Dev {
 
     #[command(flatten)]
     authorization: Authorization,
+
+    /// Keep the objects of the local cluster in target/kubewright/data, for the next `dev --keep`
+    #[arg(long)]
+    keep: bool,
 
     /// Apply the objects of config/samples [default: true, unless on a real cluster]
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", require_equals = true)]
@@ -200,7 +204,13 @@ impl Dev {
             None => Session::directory(project.root()).join("kubeconfig"),
         };
         let log = AccessLog::new();
-        let builder = LocalBuilder::builder()
+        let mut builder = LocalBuilder::builder();
+        if self.keep {
+            let directory = Session::directory(project.root()).join("data");
+            // It must outlive this process, not a power cut, and every saved file writes objects.
+            builder = builder.data_dir(DataDir::new(directory).sync(SyncMode::Process));
+        }
+        let builder = builder
             .name("kubewright-dev")
             .controllers(self.controllers.clone())
             .authorization(self.authorization.modes()?)
