@@ -46,7 +46,7 @@ pub struct WebhookServer {
     webhooks: Webhooks,
     certificates: Certificates,
     /// Set once the server accepts connections.
-    presented: Arc<OnceLock<Arc<Presented>>>,
+    pub(crate) presented: Arc<OnceLock<Arc<Presented>>>,
 }
 
 impl WebhookServer {

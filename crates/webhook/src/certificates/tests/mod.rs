@@ -1,0 +1,260 @@
+//! Certificates of three replicas over a year of virtual time, and what happens to a Secret that is lost.
+
+mod replica;
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use k8s_openapi::{
+    api::{admissionregistration::v1::ValidatingWebhookConfiguration, core::v1::Secret},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use kube::{Api, api::PostParams};
+use kubewright_testing::TestCluster;
+use kubewright_x509::{Certificate, pem};
+use serde_json::json;
+
+use self::replica::Replica;
+use super::{issue::Issued, *};
+
+const NAMESPACE: &str = "default";
+const SERVICE: &str = "crew-webhook-service";
+const CONFIGURATION: &str = "crew-validating-webhook-configuration";
+const SECRET: &str = "crew-webhook-service-cert";
+
+const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
+
+/// The time between two looks of a replica at the Secret.
+const INTERVAL: i64 = DAY;
+
+/// The longest time that passes without a review.
+const QUIET: i64 = DAY;
+
+/// The time between two reviews while replicas replace their certificates, which takes them ten seconds.
+const STEP: i64 = 4;
+
+/// The time after a look in which a replica has replaced its certificate.
+const REPLACED: i64 = 24;
+
+/// Creates a configuration with one entry for the operator's Service, and one for another.
+async fn configure(cluster: &TestCluster) {
+    let webhook = |name: &str, service: &str| {
+        json!({
+            "name": name, "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "clientConfig": {"service": {"namespace": NAMESPACE, "name": service}},
+        })
+    };
+    let configuration = json!({
+        "metadata": {"name": CONFIGURATION},
+        "webhooks": [webhook("a.example.com", SERVICE), webhook("b.example.com", "other")],
+    });
+    let configuration = serde_json::from_value(configuration).unwrap();
+    configurations(cluster)
+        .create(&PostParams::default(), &configuration)
+        .await
+        .unwrap();
+}
+
+fn configurations(cluster: &TestCluster) -> Api<ValidatingWebhookConfiguration> {
+    Api::all(cluster.client())
+}
+
+fn secrets(cluster: &TestCluster) -> Api<Secret> {
+    Api::default_namespaced(cluster.client())
+}
+
+/// Returns the bundle that the API server trusts.
+async fn bundle(cluster: &TestCluster) -> Vec<u8> {
+    let configuration = configurations(cluster).get(CONFIGURATION).await.unwrap();
+    let mut webhooks = configuration.webhooks.unwrap().into_iter();
+    let bundle = webhooks.next().unwrap().client_config.ca_bundle.unwrap().0;
+    assert_eq!(webhooks.next().unwrap().client_config.ca_bundle, None);
+    bundle
+}
+
+/// An operator with some replicas, and a client that sends reviews to all of them.
+struct Operator {
+    cluster: TestCluster,
+    replicas: Vec<Replica>,
+    /// The certificates that replicas presented, and the authorities that the client trusted.
+    presented: BTreeSet<Vec<u8>>,
+    trusted: BTreeSet<String>,
+    /// The number of reviews that were allowed.
+    reviews: usize,
+}
+
+impl Operator {
+    /// Starts replicas at once, with clocks that are off by some hours.
+    async fn start(clocks: &[i64]) -> Self {
+        let cluster = TestCluster::start().await;
+        configure(&cluster).await;
+        let mut operator = Self {
+            cluster,
+            replicas: Vec::new(),
+            presented: BTreeSet::new(),
+            trusted: BTreeSet::new(),
+            reviews: 0,
+        };
+        for off in clocks {
+            let replica = operator.replica(*off).await;
+            operator.replicas.push(replica);
+        }
+        for replica in &operator.replicas {
+            replica.ready().await;
+        }
+        operator
+    }
+
+    async fn replica(&self, off: i64) -> Replica {
+        let interval = Duration::from_secs(INTERVAL.unsigned_abs());
+        Replica::start(&self.cluster, interval, off).await
+    }
+
+    fn now(&self) -> i64 {
+        self.cluster.time().now().as_second()
+    }
+
+    /// Sends a review to every replica, and returns the certificates that they present.
+    async fn review(&mut self) -> BTreeSet<Vec<u8>> {
+        let (bundle, now) = (bundle(&self.cluster).await, self.now());
+        let mut presented = BTreeSet::new();
+        for replica in &self.replicas {
+            presented.insert(replica.review(&bundle, now).await);
+            self.reviews += 1;
+        }
+        self.trusted.extend(issue::certificates(&bundle));
+        self.presented.extend(presented.iter().cloned());
+        presented
+    }
+
+    /// Sends reviews, and lets time pass until the next moment at which something may change, but not beyond `end`.
+    async fn pass(&mut self, end: i64) {
+        let presented = self.review().await;
+        let stored = stored(&self.cluster).await;
+        let now = self.now();
+        let settled = stored
+            .as_ref()
+            .is_some_and(|stored| presented == BTreeSet::from([stored.certificate.clone()]));
+        // A clock may be ahead by an hour.
+        let due = stored.map_or(0, |stored| stored.due - HOUR);
+        let looks = self.replicas.iter().map(|replica| match settled {
+            true => {
+                let looks = (due - replica.looked() + INTERVAL - 1) / INTERVAL;
+                replica.looked() + looks.max(1) * INTERVAL
+            }
+            false => replica.looked() + INTERVAL,
+        });
+        let next = looks.min().unwrap_or(end) - 1;
+        let replacing = |replica: &Replica| now < replica.looked() + REPLACED;
+        let step = match next - now {
+            _ if !settled && self.replicas.iter().any(replacing) => STEP,
+            quiet => quiet.clamp(STEP, QUIET),
+        };
+        let step = step.min(end - now).max(1);
+        let step = Duration::from_secs(step.unsigned_abs());
+        self.cluster.time().advance(step).await;
+    }
+}
+
+/// The contents of the Secret.
+struct Stored {
+    certificate: Vec<u8>,
+    /// The time at which the next certificate is due.
+    due: i64,
+}
+
+/// Returns the contents of the Secret, unless they cannot be used.
+async fn stored(cluster: &TestCluster) -> Option<Stored> {
+    let data = secrets(cluster).get_opt(SECRET).await.unwrap()?.data?;
+    let due = |key: &str| {
+        let validity = Certificate::from_pem(&data[key].0).unwrap().validity();
+        validity.not_before + (validity.not_after - validity.not_before) / 3 * 2
+    };
+    let certificate = pem::blocks(&data["tls.crt"].0).next()?.contents;
+    Some(Stored {
+        certificate,
+        due: due("ca.crt").min(due("tls.crt")),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_year_of_certificates_on_three_replicas_refuses_no_review() {
+    // The clocks differ by two hours.
+    let mut operator = Operator::start(&[0, -1, 1]).await;
+    assert_eq!(operator.review().await.len(), 1);
+    let end = operator.now() + 370 * DAY;
+    let mut restarts = operator.now() / (20 * DAY);
+    while operator.now() < end {
+        operator.pass(end).await;
+        // A replica is restarted now and then.
+        if operator.now() / (20 * DAY) > restarts {
+            restarts = operator.now() / (20 * DAY);
+            let n = usize::try_from(restarts).unwrap() % 3;
+            operator.replicas[n] = operator.replica(0).await;
+            operator.replicas[n].ready().await;
+        }
+    }
+    assert!(
+        operator.presented.len() >= 6,
+        "{}",
+        operator.presented.len()
+    );
+    assert_eq!(operator.trusted.len(), 2);
+    assert!(operator.reviews > 1000, "{}", operator.reviews);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_that_is_lost_or_spoilt_is_made_anew_and_no_review_is_refused() {
+    let mut operator = Operator::start(&[0, 0]).await;
+    operator.review().await;
+    for round in 0..4 {
+        let (secrets, params) = (secrets(&operator.cluster), PostParams::default());
+        secrets.delete(SECRET, &Default::default()).await.unwrap();
+        if round % 2 == 1 {
+            let spoilt = Secret {
+                metadata: ObjectMeta {
+                    name: Some(SECRET.to_owned()),
+                    ..ObjectMeta::default()
+                },
+                ..Secret::default()
+            };
+            secrets.create(&params, &spoilt).await.unwrap();
+        }
+        // Half a day more than both replicas need.
+        let end = operator.now() + INTERVAL * 3 / 2;
+        while operator.now() < end {
+            operator.pass(end).await;
+        }
+        assert_eq!(operator.review().await.len(), 1);
+    }
+    assert_eq!(operator.presented.len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_that_are_replaced_are_presented_once_they_fit() {
+    let directory = std::env::temp_dir().join(format!("kubewright-files-{}", std::process::id()));
+    let names = ["a.b.svc".to_owned()];
+    let now = jiff::Timestamp::now().as_second();
+    let [old, new] = [(); 2].map(|()| Issued::new(&names, &[], now).unwrap());
+    let write = |file: &str, text: &str| std::fs::write(directory.join(file), text).unwrap();
+    std::fs::create_dir_all(&directory).unwrap();
+    write("tls.crt", &old.certificate);
+    write("tls.key", &old.key);
+    let certificates = Certificates::directory(&directory);
+    let presented = Arc::new(certificates.obtain().await.unwrap());
+    let kept = presented.clone();
+    let keeping = tokio::spawn(async move { certificates.keep(&kept).await });
+    let later = Duration::from_secs(25);
+
+    // Only one of the files is written yet.
+    write("tls.crt", &new.certificate);
+    tokio::time::sleep(later).await;
+    assert_eq!(presented.certificate(), old.certificate.as_bytes());
+    write("tls.key", &new.key);
+    tokio::time::sleep(later).await;
+    assert_eq!(presented.certificate(), new.certificate.as_bytes());
+    assert_eq!(presented.check(now), Ok(()));
+    assert!(presented.check(now + 100 * 86_400).is_err());
+    keeping.abort();
+    std::fs::remove_dir_all(&directory).unwrap();
+}
