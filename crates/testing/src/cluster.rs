@@ -253,6 +253,19 @@ impl TestCluster {
         self.conversions.set(definition, convert);
     }
 
+    /// Converts custom objects by a service, whatever conversion their CustomResourceDefinition asks for. Conversion reviews are
+    /// sent to the path `/convert`, to the handler of [`serve_webhooks`](Self::serve_webhooks) if there is one.
+    pub fn convert_at(
+        &self,
+        definition: impl Into<String>,
+        namespace: &str,
+        service: &str,
+        port: u16,
+    ) {
+        let conversions = &self.conversions;
+        conversions.set_service(definition, namespace, service, port);
+    }
+
     /// Returns the services that webhooks of the cluster are called at without a network: code of the test, or addresses of this
     /// machine. Forks share them.
     pub fn services(&self) -> &Services {

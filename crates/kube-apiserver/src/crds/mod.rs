@@ -279,7 +279,7 @@ impl Crds {
         let compile = move || {
             let (decoded, own_conversion) = read(&outgoing, &crd)?;
             let name = crd["metadata"]["name"].as_str().unwrap_or_default();
-            let conversion = conversions.or(name, own_conversion);
+            let conversion = conversions.or(name, own_conversion, &outgoing);
             for version in &decoded.versions {
                 // The first object of the kind would compile them otherwise, on an async worker.
                 version.rules.get(&version.schema);

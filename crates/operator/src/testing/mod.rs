@@ -75,12 +75,7 @@ impl Operator {
     ///
     /// Fails as [`install`](Self::install) does, or if the cluster rejects a role.
     pub async fn install_on(&self, cluster: &TestCluster) -> Result<(), OperatorError> {
-        for crd in self.converter().crds() {
-            let converter = self.converter();
-            cluster.convert(crd, move |object, to| {
-                converter.convert(object, to).map_err(|e| e.to_string())
-            });
-        }
+        self.route(cluster)?;
         cluster.enable_rbac().await;
         if let Some(directory) = permissions_directory() {
             cluster.record_permissions(&self.test_user(), directory);
@@ -94,7 +89,6 @@ impl Operator {
         rules.extend(model.rules);
         let applied = roles::apply_roles(&client, &self.name, &rules).await;
         applied.map_err(OperatorError::Roles)?;
-        self.route(cluster)?;
         self.apply_configurations(cluster).await
     }
 

@@ -30,10 +30,10 @@ impl ServiceHandler for InProcess {
 }
 
 impl Operator {
-    /// Lets this operator answer the calls to its webhooks, without sockets and certificates.
+    /// Lets this operator answer the calls to its webhooks, and convert its objects, without sockets and certificates.
     pub(super) fn route(&self, cluster: &TestCluster) -> Result<(), OperatorError> {
         let webhooks = self.webhooks()?;
-        if webhooks.admission().is_empty() {
+        if webhooks.is_empty() {
             return Ok(());
         }
         let names = Names::of(&self.name);
@@ -41,6 +41,9 @@ impl Operator {
         let client = Manager::new(cluster.client_as(&names.user()));
         webhooks.set_client(client.client().clone());
         let (home, webhook_service) = (names.home, names.webhook_service);
+        for crd in webhooks.converter().crds() {
+            cluster.convert_at(crd, &home, &webhook_service, PORT);
+        }
         cluster.serve_webhooks(&home, &webhook_service, PORT, Arc::new(InProcess(webhooks)));
         Ok(())
     }

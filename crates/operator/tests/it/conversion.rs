@@ -1,7 +1,10 @@
 //! Three versions of a kind and two conversions: in the process, in a test cluster, and over TLS. A deployed operator is in
 //! [`deployed`](crate::deployed).
 
-use std::{fs, time::SystemTime};
+use std::{
+    fs,
+    time::{Duration, SystemTime},
+};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -11,7 +14,7 @@ use kube::{
 };
 use kubewright_cluster::SelfSigned;
 use kubewright_operator::{Operator, OperatorError};
-use kubewright_testing::TestCluster;
+use kubewright_testing::{TestCluster, WebhookFault};
 use kubewright_webhook::{Certificates, WebhookServer};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -250,6 +253,47 @@ async fn a_test_cluster_converts_objects() {
     let fork = cluster.fork().await;
     let newest: Api<v3::Captain> = Api::default_namespaced(fork.client());
     assert_eq!(newest.get("ahab").await.unwrap().spec.vessels, ["nautilus"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn faults_hit_the_conversions_of_an_operator() {
+    let cluster = TestCluster::start().await;
+    let operator = Operator::new("crew", register);
+    operator.install_on(&cluster).await.unwrap();
+    assert_converted_both_ways(&cluster).await;
+    let newest: Api<v3::Captain> = Api::default_namespaced(cluster.client());
+    let failed = "conversion webhook for crew.example.com/v1, Kind=Captain failed: ";
+    let post = "Post \"https://crew-webhook-service.crew-system.svc:443/convert?timeout=30s\": ";
+    for (fault, text) in [
+        (
+            WebhookFault::Down,
+            format!("{failed}{post}dial tcp 127.0.0.1:443: connect: connection refused"),
+        ),
+        (
+            WebhookFault::Slow(Duration::from_secs(31)),
+            format!("{failed}{post}context deadline exceeded"),
+        ),
+        (
+            WebhookFault::Denied("no room".into()),
+            format!("{failed}no room"),
+        ),
+        (
+            WebhookFault::Wrong("{}".into()),
+            format!("{failed}expected webhook response"),
+        ),
+    ] {
+        cluster.faults().inject_webhook(fault, "/convert", 1);
+        let error = newest.get("ahab").await.unwrap_err().to_string();
+        assert!(error.contains(&text), "{error}");
+    }
+    assert_eq!(cluster.faults().pending(), 0);
+
+    let (before, slow) = (cluster.time().now(), Duration::from_secs(29));
+    let faults = cluster.faults();
+    faults.inject_webhook(WebhookFault::Slow(slow), "/convert", 1);
+    assert_eq!(newest.get("ahab").await.unwrap().spec.vessels, ["nautilus"]);
+    let took = cluster.time().now().duration_since(before);
+    assert_eq!(took.as_secs(), 29);
 }
 
 #[tokio::test]

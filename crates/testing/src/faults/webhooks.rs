@@ -30,7 +30,7 @@ pub enum WebhookFault {
     Down,
     /// The answer takes this long.
     Slow(Duration),
-    /// The request is denied with this message.
+    /// The request is denied with this message, or the conversion fails with it.
     Denied(String),
     /// The answer is this text instead of a review.
     Wrong(String),
@@ -52,7 +52,7 @@ impl PlannedWebhook {
 impl Faults {
     /// Injects a fault into the next `times` calls of the webhook at a path, or of any webhook if the path is empty.
     ///
-    /// It hits webhooks that are called in process, as those of an operator in tests are.
+    /// It hits webhooks that are called in process, as those of an operator in tests are. The path of conversions is `/convert`.
     pub fn inject_webhook(&self, fault: WebhookFault, path: &str, times: usize) {
         let path = path.to_owned();
         let planned = PlannedWebhook { fault, path, times };
@@ -101,16 +101,22 @@ impl ServiceHandler for FaultyService {
     }
 }
 
+/// Returns the answer to a review of either kind that denies it.
 fn denied(review: &[u8], message: &str) -> Response<Bytes> {
     let review: Value = serde_json::from_slice(review).unwrap_or_default();
+    let uid = &review["request"]["uid"];
+    let response = match review["kind"] == "ConversionReview" {
+        true => json!({"uid": uid, "result": {"status": "Failure", "message": message}}),
+        false => json!({
+            "uid": uid,
+            "allowed": false,
+            "status": {"message": message, "reason": "Forbidden", "code": 403},
+        }),
+    };
     let answer = json!({
         "apiVersion": review["apiVersion"],
         "kind": review["kind"],
-        "response": {
-            "uid": review["request"]["uid"],
-            "allowed": false,
-            "status": {"message": message, "reason": "Forbidden", "code": 403},
-        },
+        "response": response,
     });
     Response::new(answer.to_string().into())
 }

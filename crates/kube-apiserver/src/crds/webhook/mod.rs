@@ -42,6 +42,15 @@ impl Webhook {
         }
     }
 
+    /// Creates a webhook that takes reviews of version 1.
+    pub(super) fn at(endpoint: Endpoint, outgoing: &Outgoing) -> Self {
+        Self {
+            endpoint,
+            outgoing: outgoing.clone(),
+            review_versions: vec!["v1".to_owned()],
+        }
+    }
+
     async fn convert_all(
         &self,
         objects: &[Value],
