@@ -98,12 +98,12 @@ impl<K: Object, D: Defaulter<K>> Handler for Defaulting<D, K> {
             Ok(object) => object,
             Err(error) => return AdmissionResponse::errored(400, error.to_string()),
         };
-        let before = serde_json::to_vec(&object);
+        let before = serde_json::to_string(&object);
         if let Err(error) = self.defaulter.default(ctx, &mut object).await {
             return rejection(&error, ctx);
         }
         let changes = before.and_then(|before| {
-            let after = serde_json::to_vec(&object)?;
+            let after = serde_json::to_string(&object)?;
             match original {
                 Some(original) if before != after => patch::changes(&before, &after, original),
                 _ => Ok(Vec::new()),

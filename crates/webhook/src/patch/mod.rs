@@ -5,6 +5,7 @@
 //! that the type does not know survive, inside the items of lists too.
 
 mod lists;
+mod narrow;
 mod node;
 mod operation;
 #[cfg(test)]
@@ -12,19 +13,26 @@ mod tests;
 
 use serde_json::{Value, value::RawValue};
 
-use node::{Fields, Node};
+use narrow::narrow;
+use node::{Fields, Key, Node};
 pub use operation::PatchOperation;
 
-/// Returns the operations that make the change from `before` to `after` on `original`.
+/// Returns the operations that make the change from `before` to `after` on `original`. Both were written by `serde_json`.
 pub(crate) fn changes(
-    before: &[u8],
-    after: &[u8],
+    before: &str,
+    after: &str,
     original: &RawValue,
 ) -> serde_json::Result<Vec<PatchOperation>> {
     let mut patch = Patch::default();
+    let narrowed = narrow(before, after);
+    let (before, after, original) = match patch.descend(&narrowed.keys, original)? {
+        Some(original) => (narrowed.before, narrowed.after, original),
+        // The original lacks the object.
+        None => (before, after, original),
+    };
     patch.value(
-        serde_json::from_slice(before)?,
-        serde_json::from_slice(after)?,
+        serde_json::from_str(before)?,
+        serde_json::from_str(after)?,
         original,
     )?;
     Ok(patch.operations)
@@ -39,6 +47,25 @@ struct Patch {
 }
 
 impl Patch {
+    /// Goes to an object inside the original, if it is there.
+    fn descend<'a>(
+        &mut self,
+        keys: &[&str],
+        original: &'a RawValue,
+    ) -> serde_json::Result<Option<&'a RawValue>> {
+        let (mut at, mut path) = (original, String::new());
+        for key in keys {
+            let Key(key) = serde_json::from_str(key)?;
+            match node::field(at, &key)? {
+                Some(value) if value.get().starts_with('{') => at = value,
+                _ => return Ok(None),
+            }
+            push_key(&mut path, &key);
+        }
+        self.path = path;
+        Ok(Some(at))
+    }
+
     /// Adds the operations for one value.
     fn value(
         &mut self,
@@ -96,14 +123,7 @@ impl Patch {
         work: impl FnOnce(&mut Self) -> serde_json::Result<()>,
     ) -> serde_json::Result<()> {
         let length = self.path.len();
-        self.path.push('/');
-        for character in key.chars() {
-            match character {
-                '~' => self.path.push_str("~0"),
-                '/' => self.path.push_str("~1"),
-                character => self.path.push(character),
-            }
-        }
+        push_key(&mut self.path, key);
         let done = work(self);
         self.path.truncate(length);
         done
@@ -129,6 +149,18 @@ impl Patch {
         self.operations.push(PatchOperation::Remove {
             path: self.path.clone(),
         });
+    }
+}
+
+/// Appends a key to a JSON pointer.
+fn push_key(path: &mut String, key: &str) {
+    path.push('/');
+    for character in key.chars() {
+        match character {
+            '~' => path.push_str("~0"),
+            '/' => path.push_str("~1"),
+            character => path.push(character),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::*;
 fn patch(before: &Value, after: &Value, original: &Value) -> Vec<PatchOperation> {
     let original = to_raw_value(original).unwrap();
     let (before, after) = (before.to_string(), after.to_string());
-    changes(before.as_bytes(), after.as_bytes(), &original).unwrap()
+    changes(&before, &after, &original).unwrap()
 }
 
 fn patched(before: &Value, after: &Value, original: &Value) -> Value {
@@ -149,5 +149,31 @@ proptest! {
     #[test]
     fn a_patch_makes_the_change(before in documents(), after in documents()) {
         prop_assert_eq!(patched(&before, &after, &before), after);
+    }
+
+    #[test]
+    fn the_parts_that_are_equal_do_not_matter(
+        shared in documents(), before in documents(), after in documents(), original in documents()
+    ) {
+        let put = |part: &Value, keys: &[&str]| {
+            let part = keys.iter().rev().fold(part.clone(), |part, key| json!({*key: part}));
+            let mut whole = shared.clone();
+            whole["b"] = part;
+            whole
+        };
+        for keys in [&["\"/{", "c"][..], &["a"], &[]] {
+            let (before, after) = (put(&before, keys).to_string(), put(&after, keys).to_string());
+            for original in [put(&original, keys), put(&original, &["a"]), shared.clone()] {
+                let original = to_raw_value(&original).unwrap();
+                let mut whole = Patch::default();
+                whole.value(
+                    serde_json::from_str(&before).unwrap(),
+                    serde_json::from_str(&after).unwrap(),
+                    &original,
+                ).unwrap();
+                let narrowed = changes(&before, &after, &original).unwrap();
+                prop_assert_eq!(narrowed, whole.operations);
+            }
+        }
     }
 }
