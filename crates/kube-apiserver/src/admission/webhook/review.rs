@@ -8,7 +8,8 @@ use kubewright_machinery::{
     json::Read,
 };
 use kubewright_schema::{Node, decode_typed};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::hook::ReviewVersion;
 use crate::outgoing::{check_registered, excerpt, quoted_excerpt};
@@ -39,21 +40,41 @@ pub(super) struct Response {
 pub(super) fn document(
     version: ReviewVersion,
     uid: &str,
-    mut request: Map<String, Value>,
+    request: Map<String, Value>,
     object: Option<&Value>,
     old: Option<&Value>,
-) -> String {
-    request.insert("uid".into(), uid.into());
-    let mut review = json!({
-        "kind": KIND,
-        "apiVersion": format!("{GROUP}/{}", version.as_str()),
-        "request": request,
-    });
-    // Written rather than cloned: objects may be large.
-    let request = &mut review["request"];
-    request["object"] = object.cloned().unwrap_or_default();
-    request["oldObject"] = old.cloned().unwrap_or_default();
-    review.to_string()
+) -> Vec<u8> {
+    /// Objects may be large: they are written where they are.
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Review<'a> {
+        kind: &'a str,
+        api_version: String,
+        request: Request<'a>,
+    }
+
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Request<'a> {
+        uid: &'a str,
+        #[serde(flatten)]
+        fields: Map<String, Value>,
+        object: Option<&'a Value>,
+        old_object: Option<&'a Value>,
+    }
+
+    let review = Review {
+        kind: KIND,
+        api_version: format!("{GROUP}/{}", version.as_str()),
+        request: Request {
+            uid,
+            fields: request,
+            object,
+            old_object: old,
+        },
+    };
+    // A JSON value can always be encoded.
+    serde_json::to_vec(&review).unwrap_or_default()
 }
 
 /// Decodes an answer as an `AdmissionReview` of a version.
