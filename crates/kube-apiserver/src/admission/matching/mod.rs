@@ -15,7 +15,7 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
-use kubewright_apiserver::admission::Operation;
+use kubewright_apiserver::{admission::Operation, registry::Equivalent};
 use kubewright_machinery::{
     Status,
     gvk::{GroupVersionKind, GroupVersionResource},
@@ -95,10 +95,10 @@ impl Criteria {
             return Ok(None);
         }
         let selected = match self.rules.is_empty() && self.unruled_is_all {
-            true => Some(Match::own(request)),
+            true => Some(None),
             false => self.selected_by(&self.rules, request),
         };
-        let Some(selected) = selected else {
+        let Some(equivalent) = selected else {
             return Ok(None);
         };
         let in_namespace = self.selects_namespace(request, object, namespace).await;
@@ -111,7 +111,8 @@ impl Criteria {
         }
         in_namespace?;
         object?;
-        Ok(Some(selected))
+        // Made last, since most policies do not match.
+        Ok(Some(Match::new(request, equivalent)))
     }
 
     /// Reports whether requests for a resource, or its subresources, may be matched. Equivalent resources count.
@@ -139,10 +140,15 @@ impl Criteria {
         Some(all)
     }
 
-    fn selected_by(&self, rules: &[Rule], request: &Request<'_>) -> Option<Match> {
+    /// Returns the resource that rules select, unless they select none: an equivalent one, or `None` for that of the request.
+    fn selected_by<'a>(
+        &self,
+        rules: &[Rule],
+        request: &'a Request<'_>,
+    ) -> Option<Option<&'a Equivalent>> {
         let own = request.rule_input(&request.resource);
         if rules.iter().any(|rule| rule.matches(&own)) {
-            return Some(Match::own(request));
+            return Some(None);
         }
         if !self.equivalent || rules.is_empty() {
             return None;
@@ -151,10 +157,7 @@ impl Criteria {
         rules.iter().find_map(|rule| {
             let mut equivalents = request.equivalents().iter();
             let found = equivalents.find(|e| rule.matches(&request.rule_input(&e.resource)))?;
-            Some(Match {
-                resource: found.resource.clone(),
-                kind: found.kind.clone(),
-            })
+            Some(Some(found))
         })
     }
 
@@ -195,11 +198,17 @@ impl Criteria {
 }
 
 impl Match {
-    /// Returns the resource of the request itself.
-    fn own(request: &Request<'_>) -> Self {
-        Self {
-            resource: request.resource.clone(),
-            kind: request.kind.clone(),
+    /// Returns an equivalent resource, or that of the request itself.
+    fn new(request: &Request<'_>, equivalent: Option<&Equivalent>) -> Self {
+        match equivalent {
+            Some(other) => Self {
+                resource: other.resource.clone(),
+                kind: other.kind.clone(),
+            },
+            None => Self {
+                resource: request.resource.clone(),
+                kind: request.kind.clone(),
+            },
         }
     }
 }
