@@ -202,7 +202,7 @@ impl WebhookFlags {
         let default = || Names::of(operator.name()).webhook_service;
         let service = self.service.clone().unwrap_or_else(default);
         let managed = operator.managed_certificates(client.clone(), &namespace, &service)?;
-        Ok(Some(Source::Managed(managed)))
+        Ok(Some(Source::Managed(Box::new(managed))))
     }
 
     /// Adds the server to the manager if there are webhooks, an address and a certificate.
@@ -233,7 +233,7 @@ impl WebhookFlags {
 /// The source of the certificate of the webhooks.
 enum Source {
     Directory(PathBuf),
-    Managed(ManagedCertificates),
+    Managed(Box<ManagedCertificates>),
 }
 
 async fn listen(address: &str) -> Result<TcpListener, BoxError> {
