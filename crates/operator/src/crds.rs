@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceConversion, CustomResourceDefinition,
+};
 use kube::{Api, Client, ResourceExt};
 use kubewright_controller::{
     apply,
@@ -62,15 +64,25 @@ impl Operator {
         Ok(merged.into_values().collect())
     }
 
-    /// Installs the CustomResourceDefinitions by server-side apply, and waits until they are established.
+    /// Installs the CustomResourceDefinitions by server-side apply, and waits until they are established. If a deployed
+    /// operator converts their objects, it goes on doing so.
     ///
     /// # Errors
     ///
     /// Fails as [`crds`](Self::crds) does, if the cluster rejects a CRD, or if one is not established within a minute.
     pub async fn install(&self, client: Client) -> Result<(), OperatorError> {
         let api: Api<CustomResourceDefinition> = Api::all(client);
-        for crd in self.crds()? {
+        let converted = self.converter().crds();
+        for mut crd in self.crds()? {
             let name = crd.name_any();
+            if converted.contains(&name) {
+                let deployed = deployed_conversion(&api, &name).await;
+                let failed = |source: kube::Error| OperatorError::Install {
+                    name: name.clone(),
+                    source: source.into(),
+                };
+                crd.spec.conversion = deployed.map_err(failed)?;
+            }
             apply(&api, &self.name, &crd)
                 .await
                 .map_err(|source| OperatorError::Install {
@@ -91,6 +103,20 @@ impl Operator {
         }
         Ok(())
     }
+}
+
+/// Returns the conversion of a CRD by a Service, which applying the CRD without it would remove. The `caBundle` is left out: it
+/// belongs to whoever keeps the certificates.
+async fn deployed_conversion(
+    api: &Api<CustomResourceDefinition>,
+    name: &str,
+) -> kube::Result<Option<CustomResourceConversion>> {
+    let conversion = api.get_opt(name).await?.and_then(|it| it.spec.conversion);
+    Ok(conversion.and_then(|mut conversion| {
+        let config = conversion.webhook.as_mut()?.client_config.as_mut()?;
+        config.ca_bundle = None;
+        config.service.is_some().then_some(conversion)
+    }))
 }
 
 /// Adds the versions of one CRD to another with the same name.

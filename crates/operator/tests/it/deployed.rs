@@ -173,6 +173,11 @@ async fn a_deployed_operator_defaults_validates_and_converts() {
     let wrong = newest.patch("ahab", &how, &patch).await.unwrap_err();
     assert!(wrong.to_string().contains("sinks"), "{wrong}");
 
+    // Installing the CRDs once more leaves the conversion to the deployed operator.
+    let again = Operator::new("crew", register);
+    again.install(cluster.client()).await.unwrap();
+    assert_eq!(newest.get("ahab").await.unwrap().spec.vessels, ["pequod"]);
+
     // The generated roles were enough.
     assert_eq!(cluster.denied_permissions(USER), []);
     running.stop().await.unwrap();
