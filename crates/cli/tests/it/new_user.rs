@@ -135,7 +135,7 @@ fn until(what: &str, mut look: impl FnMut() -> bool) {
 }
 
 /// Returns the answer of a server, or nothing if it is an error.
-fn got(kubeconfig: &Path, path: &str) -> Option<Value> {
+pub(crate) fn got(kubeconfig: &Path, path: &str) -> Option<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -10,6 +10,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Output,
+    time::Instant,
 };
 
 use kubewright_controller::{Routes, health::Checks, serve};
@@ -21,8 +22,10 @@ use tokio::net::TcpListener;
 
 use crate::{
     dev::{developed, model, shows},
+    new_user::got,
     process::{PATIENCE, Process},
     server::{Folder, Server, kubewright},
+    skipped,
 };
 
 /// The variable with the arguments of the operator that this program is to be.
@@ -61,7 +64,7 @@ fn operator() -> String {
 
 /// Writes an operator that is not part of a project.
 fn executable(folder: &Folder) -> PathBuf {
-    fs::write(folder.path().join("model.json"), described().to_string()).unwrap();
+    describe(folder, &described());
     let path = folder.path().join("operator");
     let text = format!(
         "#!/bin/sh\ncase \"$1\" in describe) cat \"$(dirname \"$0\")/model.json\";; *) {};; esac\n",
@@ -70,6 +73,10 @@ fn executable(folder: &Folder) -> PathBuf {
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path
+}
+
+fn describe(folder: &Folder, model: &Value) {
+    fs::write(folder.path().join("model.json"), model.to_string()).unwrap();
 }
 
 /// Serves webhooks until standard input is closed. A captain of the Titanic is denied, and one named `kraken` ends the program.
@@ -280,4 +287,105 @@ fn a_cluster_that_cannot_call_this_machine_is_told() {
     );
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(!said.contains("--webhook"), "{said}");
+}
+
+#[test]
+fn the_conversion_goes_back_to_the_deployed_operator() {
+    let server = Server::start();
+    let folder = Folder::new();
+    let path = executable(&folder);
+    let name = "captains.crew.example.com";
+    let config = || {
+        let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
+        let crd = got(&server.kubeconfig(), &path).unwrap();
+        crd["spec"]["conversion"]["webhook"]["clientConfig"].clone()
+    };
+    let install = || {
+        let mut install = kubewright();
+        install.args(["install", "--executable"]).arg(&path);
+        install.arg("--kubeconfig").arg(server.kubeconfig());
+        accepted(&install.output().unwrap());
+    };
+    let service = json!({"namespace": "crew-system", "name": "crew-webhook-service", "path": "/convert", "port": 443});
+    let mut deployed = described();
+    deployed["crds"][0]["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"], "clientConfig": {"service": service},
+    }});
+    describe(&folder, &deployed);
+    install();
+    let mut converting = described();
+    converting["conversions"] = json!([name]);
+    describe(&folder, &converting);
+    install();
+    assert_eq!(config()["service"], service);
+
+    let mut run = kubewright();
+    run.args(["run", "--executable"]).arg(&path);
+    run.arg("--kubeconfig").arg(server.kubeconfig());
+    let mut run = Process::start(run, None);
+    shows(
+        &mut run,
+        "vcaptain-v1.kb.io, conversion of captains.crew.example.com\n",
+    );
+    let url = config()["url"].as_str().unwrap_or_default().to_owned();
+    assert!(
+        url.starts_with("https://127.0.0.1:") && url.ends_with("/convert"),
+        "{url}"
+    );
+    let (text, status) = run.signal("TERM");
+    assert!(status.success(), "{text}");
+    assert_eq!(config()["service"], service);
+    assert_eq!(config()["url"], Value::Null);
+}
+
+/// Applies a captain of the Titanic until the outcome is as wanted: a real server learns of webhooks a little later.
+#[track_caller]
+fn until_titanic_is(wanted: Option<i32>, folder: &Folder, kubeconfig: &Path) {
+    let began = Instant::now();
+    loop {
+        let output = apply(
+            folder.path(),
+            kubeconfig,
+            "smith",
+            &json!({"ship": "titanic"}),
+        );
+        if output.status.code() == wanted {
+            return;
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(began.elapsed() < PATIENCE, "{said}");
+    }
+}
+
+#[test]
+fn run_has_the_webhooks_called_by_a_real_server() {
+    let Some(kubeconfig) = std::env::var_os("KUBEWRIGHT_TEST_KUBECONFIG") else {
+        return skipped("webhooks called by a real server: set KUBEWRIGHT_TEST_KUBECONFIG");
+    };
+    let kubeconfig = PathBuf::from(kubeconfig);
+    let folder = Folder::new();
+    let path = executable(&folder);
+    let mut run = kubewright();
+    run.args(["run", "--install", "--executable"]).arg(&path);
+    run.arg("--kubeconfig").arg(&kubeconfig);
+    let mut run = Process::start(run, None);
+    shows(
+        &mut run,
+        "note: the cluster calls the webhooks of the operator at",
+    );
+    until_titanic_is(Some(2), &folder, &kubeconfig);
+    let said = apply(
+        folder.path(),
+        &kubeconfig,
+        "smith",
+        &json!({"ship": "titanic"}),
+    );
+    denied(&said, "denied the request: it sinks");
+    let (text, status) = run.signal("INT");
+    assert!(status.success(), "{text}");
+    until_titanic_is(Some(0), &folder, &kubeconfig);
+    let mut uninstall = kubewright();
+    uninstall.args(["uninstall", "--executable"]).arg(&path);
+    uninstall.arg("--kubeconfig").arg(&kubeconfig);
+    accepted(&uninstall.output().unwrap());
 }
