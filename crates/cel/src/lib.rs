@@ -43,7 +43,7 @@
 //! | `value` | values over JSON |
 //! | `functions` | the standard library and those of Kubernetes |
 //! | [`regex`] | Go's regular expressions |
-//! | `admission` | [`AdmissionEnv`]: the expressions of admission policies and match conditions |
+//! | `admission` | [`AdmissionEnv`]: the expressions of admission policies and match conditions; [`TypeChecker`] |
 //! | `access` | authorization checks, and the seam for their decisions |
 //! | `rules` | [`Validator`]: the rules of a schema on objects and their updates |
 //! | `schema`, `decl` | [`Schema`] of the data, [`DeclType`] for the checker |
@@ -77,7 +77,7 @@ pub use access::{
     Access, AccessCheck, AccessDecision, AccessDecisions, AccessTarget, AccessedResource,
     Authorizer,
 };
-pub use admission::{AdmissionEnv, AdmissionInput};
+pub use admission::{AdmissionEnv, AdmissionInput, TypeChecker};
 pub use checker::Checked;
 pub use compile_error::CompileError;
 pub use cost::{CostEstimate, SizeEstimate};

@@ -15,6 +15,7 @@
 mod input;
 #[cfg(test)]
 mod tests;
+mod type_checker;
 mod types;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use crate::program::Program;
 use crate::types::Type;
 
 pub use input::AdmissionInput;
+pub use type_checker::TypeChecker;
 use types::{namespace_type, request_type};
 
 /// The type of the variable `variables`.
