@@ -15,6 +15,7 @@
 //! | `certificatesigningrequest-signing-controller` | issues certificates for approved requests |
 //! | `certificatesigningrequest-cleaner-controller` | deletes old certificate signing requests |
 //! | `clusterrole-aggregation-controller` | gathers the rules of aggregated cluster roles |
+//! | `validatingadmissionpolicy-status-controller` | checks expressions of policies against the types of their objects |
 //! | `persistentvolumeclaim-protection-controller` | keeps deleted claims while a scheduled pod uses them |
 //! | `persistentvolume-protection-controller` | keeps deleted volumes while they are bound |
 //! | `volumeattributesclass-protection-controller` | keeps deleted classes while a volume or claim names them |
@@ -56,6 +57,7 @@
 //! | `garbage` | the garbage collector |
 //! | `service_account`, `root_ca` | the publishers |
 //! | `protection` | the protection of storage objects that are in use |
+//! | `policy_status` | type checking of admission policies |
 //! | `role_aggregation` | the rules of aggregated cluster roles |
 //! | `resources` | resources of the server, from discovery |
 
@@ -63,6 +65,7 @@ mod certificates;
 mod garbage;
 mod names;
 mod namespace;
+mod policy_status;
 mod protection;
 mod resources;
 mod role_aggregation;

@@ -39,6 +39,8 @@ pub enum Name {
     RequestCleaner,
     /// `clusterrole-aggregation-controller`, or `clusterrole-aggregation`.
     ClusterRoleAggregation,
+    /// `validatingadmissionpolicy-status-controller`, or `validatingadmissionpolicy-status`.
+    PolicyStatus,
 }
 
 /// There is no controller of that name.
@@ -51,7 +53,7 @@ pub struct UnknownController {
 
 impl Name {
     /// All controllers.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
@@ -64,6 +66,7 @@ impl Name {
         Self::RequestApproving,
         Self::RequestCleaner,
         Self::ClusterRoleAggregation,
+        Self::PolicyStatus,
     ];
 
     /// Returns the name.
@@ -81,6 +84,7 @@ impl Name {
             Self::RequestApproving => "certificatesigningrequest-approving-controller",
             Self::RequestCleaner => "certificatesigningrequest-cleaner-controller",
             Self::ClusterRoleAggregation => "clusterrole-aggregation-controller",
+            Self::PolicyStatus => "validatingadmissionpolicy-status-controller",
         }
     }
 
@@ -99,6 +103,7 @@ impl Name {
             Self::RequestApproving => &["csrapproving"],
             Self::RequestCleaner => &["csrcleaner"],
             Self::ClusterRoleAggregation => &["clusterrole-aggregation"],
+            Self::PolicyStatus => &["validatingadmissionpolicy-status"],
         }
     }
 

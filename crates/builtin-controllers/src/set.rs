@@ -9,7 +9,7 @@ use kubewright_x509::Authority;
 use crate::{
     certificates, garbage,
     names::{Name, UnknownController},
-    namespace, protection, role_aggregation, root_ca, service_account,
+    namespace, policy_status, protection, role_aggregation, root_ca, service_account,
     token_secrets::{self, TokenGenerator},
 };
 
@@ -21,7 +21,7 @@ const FIELD_MANAGER: &str = "kube-controller-manager";
 /// ```
 /// use kubewright_builtin_controllers::{Controllers, Name};
 ///
-/// assert_eq!(Controllers::default().names().count(), 12);
+/// assert_eq!(Controllers::default().names().count(), 13);
 /// assert_eq!(Controllers::none().names().count(), 0);
 /// let some = Controllers::parse("*,-garbagecollector").unwrap();
 /// assert!(some.has(Name::Namespace) && !some.has(Name::GarbageCollector));
@@ -159,6 +159,7 @@ impl Controllers {
                 Name::RequestApproving => certificates::add_approving_to(manager)?,
                 Name::RequestCleaner => certificates::add_cleaning_to(manager)?,
                 Name::ClusterRoleAggregation => role_aggregation::add_to(manager)?,
+                Name::PolicyStatus => policy_status::add_to(manager)?,
             }
         }
         Ok(())
@@ -235,14 +236,14 @@ mod tests {
             [Name::Namespace, Name::ServiceAccount]
         );
         assert_eq!(names("-namespace"), []);
-        assert_eq!(names("*,-namespace").len(), 11);
+        assert_eq!(names("*,-namespace").len(), 12);
     }
 
     #[test]
     fn of_several_words_about_one_the_first_counts() {
         assert_eq!(names("namespace,-namespace"), [Name::Namespace]);
         assert_eq!(names("-namespace,namespace"), []);
-        assert_eq!(names("-namespace,*,namespace-controller").len(), 11);
+        assert_eq!(names("-namespace,*,namespace-controller").len(), 12);
     }
 
     #[test]

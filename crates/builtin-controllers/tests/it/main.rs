@@ -6,6 +6,7 @@ mod fixture;
 mod kinds;
 mod namespaces;
 mod owners;
+mod policy_status;
 mod protection;
 mod publishers;
 mod recorded;
