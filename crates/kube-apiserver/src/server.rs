@@ -423,6 +423,7 @@ impl KubeApiServerBuilder {
             .admission(chain)
             .flow_control(matcher.clone())
             .descriptions(Arc::new(BuiltInDescriptions))
+            .clock(environment.clock.clone())
             .health(health(&store))
             .address(self.address.as_str());
         let documents = accounts.documents.iter().flat_map(|d| d.served());

@@ -107,6 +107,10 @@ impl Sink for JsonLines {
             self.waiting.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
+
+    fn lost(&self) -> u64 {
+        self.dropped()
+    }
 }
 
 impl Drop for JsonLines {

@@ -34,9 +34,11 @@
 //! | `origin` | the addresses that a request came from |
 //! | `text` | JSON of requests on one line, without managed fields |
 //! | `ring`, `json_lines` | the sinks |
+//! | `metrics` | metrics by the names of kube-apiserver |
 
 mod event;
 mod json_lines;
+mod metrics;
 mod origin;
 mod policy;
 mod policy_file;
@@ -46,8 +48,11 @@ mod text;
 
 use std::sync::Arc;
 
+use crate::clock::SharedClock;
+
 pub use event::{Event, ObjectReference};
 pub use json_lines::JsonLines;
+pub(crate) use metrics::AuditMetrics;
 pub use policy::{Level, Policy, Stage};
 pub use policy_file::PolicyError;
 pub use ring::Ring;
@@ -77,10 +82,17 @@ pub use ring::Ring;
 pub trait Sink: Send + Sync {
     /// Takes an event.
     fn record(&self, event: Arc<Event>);
+
+    /// Returns how many events were lost, for example because too many were waiting (default: none).
+    fn lost(&self) -> u64 {
+        0
+    }
 }
 
 /// A policy and the sink for its events.
 pub(crate) struct Auditing {
     pub(crate) policy: Policy,
     pub(crate) sink: Arc<dyn Sink>,
+    pub(crate) clock: SharedClock,
+    pub(crate) metrics: Arc<AuditMetrics>,
 }

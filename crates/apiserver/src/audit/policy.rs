@@ -19,6 +19,18 @@ pub enum Level {
     RequestResponse,
 }
 
+impl Level {
+    /// Returns the name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "None",
+            Self::Metadata => "Metadata",
+            Self::Request => "Request",
+            Self::RequestResponse => "RequestResponse",
+        }
+    }
+}
+
 /// A stage of a request, each of which is an event of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum Stage {

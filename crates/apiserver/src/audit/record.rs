@@ -56,7 +56,7 @@ impl Record {
     pub(crate) fn new(auditing: Arc<Auditing>, audit_id: String) -> Self {
         let event = Event {
             audit_id,
-            request_received: Timestamp::now(),
+            request_received: auditing.clock.now(),
             ..Event::default()
         };
         Self {
@@ -119,6 +119,7 @@ impl Record {
         let user = user.cloned().unwrap_or_default();
         let attributes = Attributes::of_request(&user, info, query);
         let outcome = auditing.policy.decide(&attributes, is_known);
+        auditing.metrics.decided(outcome.level);
         let mut state = self.state.lock();
         state.outcome = outcome;
         state.decided = true;
@@ -232,7 +233,7 @@ impl Record {
         let status = state.event.response_status.get_or_insert_with(code_only);
         status.code = code;
         if state.starts {
-            state.event.stage_timestamp = Timestamp::now();
+            state.event.stage_timestamp = self.now();
             self.send(&mut state, Stage::ResponseStarted);
         }
     }
@@ -242,7 +243,7 @@ impl Record {
         let mut state = self.state.lock();
         if !state.is_silent() && !state.over && state.is_known {
             state.over = true;
-            state.event.stage_timestamp = Timestamp::now();
+            state.event.stage_timestamp = self.now();
             self.send(&mut state, Stage::ResponseComplete);
         }
     }
@@ -262,8 +263,13 @@ impl Record {
         let message = format!("APIServer panic'd: {text}");
         let status = Status::failure(500, Reason::InternalError, message);
         state.event.response_status = Some(status);
-        state.event.stage_timestamp = Timestamp::now();
+        state.event.stage_timestamp = self.now();
         self.send(&mut state, Stage::Panic);
+    }
+
+    fn now(&self) -> Timestamp {
+        let auditing = self.auditing.as_ref();
+        auditing.map_or_else(Timestamp::now, |auditing| auditing.clock.now())
     }
 
     fn level(&self) -> Level {
@@ -275,6 +281,7 @@ impl Record {
         if let Some(auditing) = &self.auditing
             && !state.outcome.omitted.contains(stage)
         {
+            auditing.metrics.recorded();
             auditing.sink.record(Arc::new(state.event.clone()));
         }
     }
@@ -328,14 +335,23 @@ mod tests {
     use http::{Method, Request};
 
     use super::*;
-    use crate::audit::{Policy, Ring};
+    use crate::{
+        audit::{Policy, Ring},
+        clock::SystemClock,
+    };
 
     #[test]
     fn the_user_that_a_request_acts_as_is_recorded_after_the_request_was_received() {
         let ring = Ring::new(10);
         let policy = Policy::everything(Level::Metadata);
         let sink = Arc::new(ring.clone());
-        let record = Record::new(Arc::new(Auditing { policy, sink }), "id".into());
+        let auditing = Auditing {
+            policy,
+            sink,
+            clock: Arc::new(SystemClock),
+            metrics: Arc::default(),
+        };
+        let record = Record::new(Arc::new(auditing), "id".into());
         let query = Query::parse(None);
         let info = RequestInfo::new(&Method::GET, "/api/v1/pods", &query);
         let (parts, ()) = Request::get("/api/v1/pods").body(()).unwrap().into_parts();

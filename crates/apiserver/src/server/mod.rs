@@ -12,14 +12,16 @@ mod service;
 use std::sync::{Arc, Weak};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use kubewright_metrics::TextWriter;
 
 use crate::{
     admission::AdmissionChain,
-    audit::{Auditing, Policy, Sink},
+    audit::{AuditMetrics, Auditing, Policy, Sink},
     auth::{
         AccessObserver, AlwaysAllow, Anonymous, Authenticator, Authorizer, AuthorizerUnion,
         MASTERS, PrivilegedGroups, impersonation::Impersonation,
     },
+    clock::{SharedClock, SystemClock},
     discovery::Discovery,
     endpoints::{Document, HealthChecks, Metrics, VersionInfo},
     flow::FlowControl,
@@ -53,6 +55,8 @@ struct Shared {
     access_observer: Option<Arc<dyn AccessObserver>>,
     admission: AdmissionChain,
     audit: ArcSwapOption<Auditing>,
+    audit_metrics: Arc<AuditMetrics>,
+    clock: SharedClock,
     flow_control: Option<Arc<dyn FlowControl>>,
     health: HealthChecks,
     metrics: Arc<Metrics>,
@@ -111,6 +115,7 @@ pub struct ApiServerBuilder {
     address: String,
     documents: Vec<Document>,
     flow_control: Option<Arc<dyn FlowControl>>,
+    clock: SharedClock,
 }
 
 impl ApiServer {
@@ -130,6 +135,7 @@ impl ApiServer {
             address: String::new(),
             documents: Vec::new(),
             flow_control: None,
+            clock: Arc::new(SystemClock),
         }
     }
 
@@ -168,8 +174,14 @@ impl ApiServer {
     /// Records audit events from now on: the policy selects them, and the sink takes them. See [`audit`](crate::audit) for an
     /// example. A policy and a sink that were set before are replaced; requests in progress keep theirs.
     pub fn audit(&self, policy: Policy, sink: Arc<dyn Sink>) {
-        let auditing = Auditing { policy, sink };
-        self.shared.audit.store(Some(Arc::new(auditing)));
+        let shared = &self.shared;
+        let auditing = Auditing {
+            policy,
+            sink,
+            clock: shared.clock.clone(),
+            metrics: shared.audit_metrics.clone(),
+        };
+        shared.audit.store(Some(Arc::new(auditing)));
     }
 
     /// Returns whether audit events are recorded.
@@ -180,6 +192,16 @@ impl ApiServer {
     /// Returns the request metrics.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.shared.metrics
+    }
+}
+
+impl Shared {
+    /// Writes the metrics of audit and impersonation.
+    fn collect(&self, out: &mut TextWriter) {
+        let auditing = self.audit.load();
+        let sink = auditing.as_ref().map(|auditing| &*auditing.sink);
+        self.audit_metrics.collect(sink, out);
+        self.impersonation.collect(out);
     }
 }
 
@@ -293,6 +315,13 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Sets the clock of audit events (default: the system clock).
+    #[must_use]
+    pub fn clock(mut self, clock: SharedClock) -> Self {
+        self.clock = clock;
+        self
+    }
+
     /// Builds the server.
     pub fn build(self) -> ApiServer {
         let serving = Serving::new(self.registry, &self.descriptions, &self.version);
@@ -306,6 +335,8 @@ impl ApiServerBuilder {
             access_observer: self.access_observer,
             admission: self.admission,
             audit: ArcSwapOption::empty(),
+            audit_metrics: Arc::default(),
+            clock: self.clock,
             flow_control: self.flow_control,
             health: self.health,
             metrics: self.metrics,
@@ -314,8 +345,15 @@ impl ApiServerBuilder {
             address: self.address,
             documents: self.documents,
         };
-        ApiServer {
+        let server = ApiServer {
             shared: Arc::new(shared),
-        }
+        };
+        let weak = server.downgrade();
+        server.metrics().collect_with(move |out| {
+            if let Some(server) = weak.upgrade() {
+                server.shared.collect(out);
+            }
+        });
+        server
     }
 }

@@ -5,6 +5,7 @@
 //! which mode it was shows in the groups of a node and in refusals.
 
 mod headers;
+mod metrics;
 mod mode;
 #[cfg(test)]
 mod tests;
@@ -12,14 +13,16 @@ mod tests;
 use std::{
     hash::{BuildHasher, RandomState},
     sync::Arc,
+    time::Instant,
 };
 
 use http::request::Parts;
 use kubewright_machinery::{Status, status};
+use kubewright_metrics::TextWriter;
 use parking_lot::Mutex;
 
 pub(crate) use self::headers::is_requested;
-use self::mode::Mode;
+use self::{metrics::ImpersonationMetrics, mode::Mode};
 use super::{Attributes, Authorizer, generations::Generations};
 use crate::request::UserInfo;
 
@@ -59,6 +62,7 @@ pub(crate) struct Impersonation {
     /// The mode by which a user succeeded, by the hash of the name. A collision only changes the order of attempts.
     last: Mutex<Generations<u64, Mode>>,
     hasher: RandomState,
+    metrics: ImpersonationMetrics,
 }
 
 impl Impersonation {
@@ -66,6 +70,7 @@ impl Impersonation {
         Self {
             last: Mutex::new(Generations::new(REMEMBERED)),
             hasher: RandomState::new(),
+            metrics: ImpersonationMetrics::new(),
         }
     }
 
@@ -85,7 +90,11 @@ impl Impersonation {
         let Some(wanted) = headers::take(&mut parts.headers)? else {
             return Ok(None);
         };
-        let (user, mode) = self.find(authorizer, &wanted, attributes).await?;
+        let began = Instant::now();
+        let found = self.find(authorizer, &wanted, attributes).await;
+        let mode = found.as_ref().ok().map(|(_, mode)| *mode);
+        self.metrics.attempted(mode, began.elapsed());
+        let (user, mode) = found?;
         let impersonated = Impersonated {
             requestor: requestor.clone(),
             user: Arc::new(user),
@@ -93,6 +102,11 @@ impl Impersonation {
         };
         parts.extensions.insert(impersonated.clone());
         Ok(Some(impersonated))
+    }
+
+    /// Writes the metrics.
+    pub(crate) fn collect(&self, out: &mut TextWriter) {
+        self.metrics.collect(out);
     }
 
     /// Returns the user and the first mode that allows it. The error is that of the first mode that refused.
@@ -107,7 +121,8 @@ impl Impersonation {
         let others = Mode::ALL.into_iter().filter(|mode| Some(*mode) != last);
         let mut refusal = None;
         for mode in last.into_iter().chain(others) {
-            match mode.check(authorizer, wanted, attributes).await {
+            let checked = mode.check(authorizer, wanted, attributes, &self.metrics);
+            match checked.await {
                 Some(Ok(user)) => {
                     if Some(mode) != last {
                         self.last.lock().insert(requestor, mode);

@@ -1,6 +1,6 @@
 //! [`Mode`]: the permissions that allow to act as somebody else.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Instant};
 
 use kubewright_machinery::{
     Status,
@@ -15,6 +15,7 @@ use super::{
         UNAUTHENTICATED, forbidden, identity,
     },
     has_only_a_name,
+    metrics::ImpersonationMetrics,
 };
 use crate::request::UserInfo;
 
@@ -46,6 +47,7 @@ struct Check<'a> {
     authorizer: &'a dyn Authorizer,
     mode: Mode,
     requestor: &'a UserInfo,
+    metrics: &'a ImpersonationMetrics,
 }
 
 impl Mode {
@@ -69,6 +71,17 @@ impl Mode {
         }
     }
 
+    /// Returns the name in verbs and metrics.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::AssociatedNode => "associated-node",
+            Self::ArbitraryNode => "arbitrary-node",
+            Self::ServiceAccount => "serviceaccount",
+            Self::UserInfo => "user-info",
+            Self::Legacy => "legacy",
+        }
+    }
+
     /// Returns the verb as audit events show it; that of the legacy mode is left out.
     pub(super) fn constraint(self) -> &'static str {
         match self.is_constrained() {
@@ -88,6 +101,7 @@ impl Mode {
         authorizer: &dyn Authorizer,
         wanted: &UserInfo,
         attributes: &Attributes<'_>,
+        metrics: &ImpersonationMetrics,
     ) -> Option<Result<UserInfo, Status>> {
         let applies = self.applies(wanted, attributes.user);
         if !applies {
@@ -101,6 +115,7 @@ impl Mode {
             authorizer,
             mode: self,
             requestor: &requestor,
+            metrics,
         };
         Some(check.run(wanted, attributes).await)
     }
@@ -146,8 +161,7 @@ impl<'a> Check<'a> {
         attributes: &Attributes<'_>,
     ) -> Result<UserInfo, Status> {
         if self.mode.is_constrained() {
-            let mode = self.mode.verb().trim_start_matches("impersonate:");
-            let verb = format!("impersonate-on:{mode}:{}", attributes.verb);
+            let verb = format!("impersonate-on:{}:{}", self.mode.name(), attributes.verb);
             let request = Attributes {
                 user: self.requestor,
                 ..attributes.with_verb(&verb)
@@ -270,8 +284,11 @@ impl<'a> Check<'a> {
     }
 
     async fn permitted(&self, attributes: &Attributes<'_>) -> Result<(), Status> {
+        let began = Instant::now();
         let decision = self.authorizer.authorize(attributes).await;
-        if decision.is_allow() {
+        let is_allowed = decision.is_allow();
+        self.metrics.checked(self.mode, is_allowed, began.elapsed());
+        if is_allowed {
             return Ok(());
         }
         let reason = match decision.error {
