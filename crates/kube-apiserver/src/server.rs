@@ -374,7 +374,7 @@ impl KubeApiServerBuilder {
             flows,
             validating_policies: Arc::new(Following::new(store.clone())),
             mutating_policies: Arc::new(Following::new(store.clone())),
-            params: Params::default(),
+            params: Params::new(store.clone()),
             compiler: BlockingPool::new(COMPILER_THREADS),
             service_range: self.service_range,
             conversions: self.conversions,

@@ -62,6 +62,8 @@ pub struct Resource {
     pub(crate) field_label: Option<FieldLabelCheck>,
     pub(crate) custom: Option<Arc<dyn Custom>>,
     pub(crate) versions: Option<Arc<dyn Versions>>,
+    /// The collection of the store that holds the objects.
+    collection: Option<Arc<str>>,
     /// The latest frames of its watches.
     pub(crate) frames: Arc<FrameCache>,
 }
@@ -203,6 +205,7 @@ impl Resource {
             field_label: None,
             custom: None,
             versions: None,
+            collection: None,
             frames: Arc::default(),
         }
     }
@@ -309,6 +312,17 @@ impl Resource {
             }
             _ => self.default.as_ref(),
         }
+    }
+
+    /// Sets the collection of the store that holds the objects.
+    pub(super) fn with_collection(mut self, collection: Arc<str>) -> Self {
+        self.collection = Some(collection);
+        self
+    }
+
+    /// Returns the collection of the store that holds the objects, or `None` if they are not stored.
+    pub fn collection(&self) -> Option<&Arc<str>> {
+        self.collection.as_ref()
     }
 
     /// Returns the description of the resource.

@@ -157,9 +157,11 @@ impl Generic {
     /// Turns the registry into a resource with a handler for every verb, which tracks managed fields.
     pub fn into_resource(self) -> Resource {
         let (spec, clock) = (self.spec.clone(), self.clock.clone());
+        let collection = self.collection.clone();
         let manager = FieldManager::new(&spec.kind, spec.shape, "", &[]);
         Resource::computed(spec, self.handlers())
             .with_field_manager(manager)
+            .with_collection(collection)
             .with_clock(clock)
     }
 

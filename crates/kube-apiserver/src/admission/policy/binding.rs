@@ -28,6 +28,8 @@ pub(crate) struct ParamRef {
     pub(crate) namespace: String,
     /// The parsed selector, or the error that a matching request fails with.
     pub(crate) selector: Option<Result<LabelSelector, String>>,
+    /// The selector as JSON.
+    pub(crate) selector_text: Option<Arc<str>>,
     /// Whether a request fails if there are no parameters.
     pub(crate) deny_missing: bool,
 }
@@ -65,6 +67,7 @@ impl ParamRef {
             name: reference["name"].text().to_owned(),
             namespace: reference["namespace"].text().to_owned(),
             selector: selector.map(|s| parse(s).map_err(|e| e.to_string())),
+            selector_text: selector.map(|s| s.to_string().into()),
             deny_missing: reference["parameterNotFoundAction"].text() == "Deny",
         }
     }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `index` | policies and bindings by resource, as new as the store |
 //! | `definition`, `binding` | a policy and a binding, decoded |
-//! | `params`, `param_access` | the parameters of a policy, and who may refer to them |
+//! | `params`, `param_cache` | the parameters of a policy, read once for each change of them |
+//! | `param_access` | who may refer to parameters |
 //! | `expression`, `conditions` | compiled expressions, their budgets, match conditions |
 //! | `selection` | the policies and bindings that a request matches |
 //! | `decisions` | authorization checks of expressions |
@@ -25,6 +26,7 @@ pub(crate) mod mutating;
 pub(crate) mod param_access;
 mod params;
 mod selection;
+mod param_cache;
 mod subject;
 pub(crate) mod validating;
 

@@ -1,4 +1,4 @@
-//! The parameters of policies, read from the store when a request needs them.
+//! The parameters of policies, as new as the store.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,9 +8,13 @@ use kubewright_apiserver::{
     request::{GetOptions, ListOptions, RequestContext},
 };
 use kubewright_machinery::{gvk::GroupVersionKind, json::Read};
+use kubewright_store::Store;
 use serde_json::Value;
 
-use super::binding::ParamRef;
+use super::{
+    binding::ParamRef,
+    param_cache::{Answer, Found, ParamCache, Question},
+};
 
 const NOT_FOUND: &str = "no params found for policy binding with `Deny` parameterNotFoundAction";
 const CLUSTER_SCOPED_REQUEST: &str =
@@ -19,12 +23,20 @@ const CLUSTER_SCOPED_KIND: &str =
     "paramRef.namespace must not be provided for a cluster-scoped `paramKind`";
 
 /// Reads parameters of any kind that the server serves.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Params {
     server: Arc<OnceLock<WeakApiServer>>,
+    cache: ParamCache,
 }
 
 impl Params {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            server: Arc::default(),
+            cache: ParamCache::new(store),
+        }
+    }
+
     /// Sets the server whose objects are parameters.
     pub(crate) fn start(&self, server: &ApiServer) {
         let _ = self.server.set(server.downgrade());
@@ -66,7 +78,7 @@ impl Params {
         resource: &Arc<Resource>,
         reference: &ParamRef,
         request_namespace: &str,
-    ) -> Result<Vec<Value>, String> {
+    ) -> Result<Found, String> {
         let namespace = match (resource.spec().namespaced, reference.namespace.as_str()) {
             (true, "") if request_namespace.is_empty() => {
                 return Err(CLUSTER_SCOPED_REQUEST.to_owned());
@@ -76,25 +88,29 @@ impl Params {
             (false, _) => return Err(CLUSTER_SCOPED_KIND.to_owned()),
             (true, namespace) => namespace,
         };
-        let mut info = (*cx.info).clone();
-        info.namespace = namespace.to_owned();
-        info.subresource = String::new();
-        let cx = RequestContext {
-            info: Arc::new(info),
-            resource: resource.clone(),
-            ..cx.clone()
+        let spec = resource.spec();
+        let slash = if spec.namespaced { "/" } else { "" };
+        // Either the name or the selector is set.
+        let question = Question {
+            version: spec.group_version.version.clone(),
+            path: format!("{namespace}{slash}{}", reference.name),
+            selector: reference.selector_text.clone(),
         };
-        let found = match &reference.selector {
-            None => get(&cx, &reference.name).await?,
-            Some(selector) => {
-                let labels = selector.clone()?;
-                let options = ListOptions {
-                    labels,
-                    ..ListOptions::default()
-                };
-                list(&cx, &options).await?
+        let read = async {
+            let cx = context(cx, resource, namespace);
+            match &reference.selector {
+                None => get(&cx, &reference.name).await,
+                Some(selector) => {
+                    let labels = selector.clone()?;
+                    let options = ListOptions {
+                        labels,
+                        ..ListOptions::default()
+                    };
+                    list(&cx, &options).await
+                }
             }
         };
+        let found = self.cache.get_or_read(resource, question, read).await?;
         match found.is_empty() && reference.deny_missing {
             true => Err(NOT_FOUND.to_owned()),
             false => Ok(found),
@@ -102,28 +118,47 @@ impl Params {
     }
 }
 
-async fn get(cx: &RequestContext, name: &str) -> Result<Vec<Value>, String> {
+/// Returns the context of a request for parameters.
+fn context(cx: &RequestContext, resource: &Arc<Resource>, namespace: &str) -> RequestContext {
+    let mut info = (*cx.info).clone();
+    info.namespace = namespace.to_owned();
+    info.subresource = String::new();
+    RequestContext {
+        info: Arc::new(info),
+        resource: resource.clone(),
+        ..cx.clone()
+    }
+}
+
+async fn get(cx: &RequestContext, name: &str) -> Result<Answer, String> {
     let Some(get) = &cx.resource.handlers().get else {
         return Err(not_synced(cx));
     };
     match get.get(cx, name, &GetOptions::default()).await {
-        Ok(object) => Ok(vec![object.to_value().map_err(|e| e.message)?]),
-        Err(missing) if missing.code == 404 => Ok(Vec::new()),
+        Ok(object) => Ok(Answer {
+            bytes: object.bytes.len(),
+            found: Arc::from([Arc::new(object.to_value().map_err(|e| e.message)?)]),
+        }),
+        Err(missing) if missing.code == 404 => Ok(Answer {
+            bytes: 0,
+            found: Arc::from([]),
+        }),
         Err(error) => Err(error.message),
     }
 }
 
-async fn list(cx: &RequestContext, options: &ListOptions) -> Result<Vec<Value>, String> {
+async fn list(cx: &RequestContext, options: &ListOptions) -> Result<Answer, String> {
     let Some(list) = &cx.resource.handlers().list else {
         return Err(not_synced(cx));
     };
     let list = list.list(cx, options).await.map_err(|e| e.message)?;
     let objects = list.items.collect().await.map_err(|e| e.message)?;
     let mut found = Vec::with_capacity(objects.len());
+    let bytes = objects.iter().map(|object| object.bytes.len()).sum();
     for object in objects {
-        found.push(object.to_value().map_err(|e| e.message)?);
+        found.push(Arc::new(object.to_value().map_err(|e| e.message)?));
     }
-    let path = |object: &Value| {
+    let path = |object: &Arc<Value>| {
         let metadata = &object["metadata"];
         (
             metadata["namespace"].text().to_owned(),
@@ -131,7 +166,10 @@ async fn list(cx: &RequestContext, options: &ListOptions) -> Result<Vec<Value>, 
         )
     };
     found.sort_by_cached_key(path);
-    Ok(found)
+    Ok(Answer {
+        found: found.into(),
+        bytes,
+    })
 }
 
 /// Returns the error of a kind whose objects cannot be read.

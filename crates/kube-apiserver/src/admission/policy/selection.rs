@@ -30,7 +30,7 @@ pub(crate) struct Invocation<F: Family> {
     pub(crate) binding: Arc<Binding>,
     pub(crate) matched: Match,
     /// The policy is evaluated once for each of them. `None` stands for null.
-    pub(crate) params: Vec<Option<Value>>,
+    pub(crate) params: Vec<Option<Arc<Value>>>,
 }
 
 impl<F: Family> Misconfigured<F> {
@@ -93,7 +93,7 @@ pub(crate) async fn select<F: Family>(
                 (Ok(_), Some(resource), Some(reference)) => {
                     let read = params.read(request.cx, resource, reference, request.namespace());
                     read.await
-                        .map(|found| found.into_iter().map(Some).collect())
+                        .map(|found| found.iter().cloned().map(Some).collect())
                 }
                 (Ok(_), ..) => Ok(vec![None]),
             };

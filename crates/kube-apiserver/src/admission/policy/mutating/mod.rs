@@ -137,7 +137,7 @@ impl MutatingAdmissionPolicy {
         let cx = subject.request.cx;
         for param in params {
             let matches = {
-                let input = subject.input(param.as_ref());
+                let input = subject.input(param.as_deref());
                 let evaluate = || mutator.conditions.evaluate(&input, &mutator.variables);
                 subject.decisions.evaluate(cx, evaluate).await?
             };
@@ -149,7 +149,7 @@ impl MutatingAdmissionPolicy {
                     continue;
                 }
             }
-            let key = Key::of(invocation, param.as_ref());
+            let key = Key::of(invocation, param.as_deref());
             if pass.round() > 0 && !invoked.runs_again(&key) {
                 continue;
             }
@@ -159,7 +159,7 @@ impl MutatingAdmissionPolicy {
                     break;
                 }
                 let change = {
-                    let input = subject.input(param.as_ref());
+                    let input = subject.input(param.as_deref());
                     let evaluate = || mutation.evaluate(&input, &mutator.variables);
                     subject.decisions.evaluate(cx, evaluate).await?
                 };

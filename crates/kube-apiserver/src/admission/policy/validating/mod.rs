@@ -97,7 +97,7 @@ impl ValidatingAdmissionPolicy {
             .prepare(matched, |variable| validator.uses(variable))
             .await?;
         for param in params {
-            let input = subject.input(param.as_ref());
+            let input = subject.input(param.as_deref());
             let evaluate = || evaluate(&validator, &input, !policy.ignores_errors);
             let cx = subject.request.cx;
             let outcome = subject.decisions.evaluate(cx, evaluate).await?;
