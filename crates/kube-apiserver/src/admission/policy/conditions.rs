@@ -32,11 +32,6 @@ impl Conditions {
         Self(conditions.map(compile).collect())
     }
 
-    /// Reports whether there are no conditions.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Reports whether a condition uses a variable, by its number in [`AdmissionInput`].
     pub(crate) fn uses(&self, variable: usize) -> bool {
         self.0.iter().any(|condition| condition.uses(variable))

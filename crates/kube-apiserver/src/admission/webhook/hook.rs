@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use kubewright_cel::AdmissionEnv;
 use kubewright_machinery::json::Read;
 use serde_json::Value;
 
-use crate::{
-    admission::{matching::Criteria, policy::Conditions},
-    outgoing::Endpoint,
-};
+use super::conditions::MatchConditions;
+use crate::{admission::matching::Criteria, outgoing::Endpoint};
 
 /// The time limit of a webhook that sets none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,7 +18,7 @@ pub(crate) struct Hook {
     /// Tells webhooks of the same name apart: configuration, name, and how many of that name come before it.
     pub(super) key: String,
     pub(super) criteria: Criteria,
-    pub(super) conditions: Conditions,
+    pub(super) conditions: MatchConditions,
     pub(super) endpoint: Endpoint,
     /// Whether a failed call lets the request pass.
     pub(super) ignores_failure: bool,
@@ -83,10 +80,7 @@ impl Hook {
             configuration: configuration.to_owned(),
             key,
             criteria: Criteria::of_webhook(webhook),
-            conditions: Conditions::compile(
-                &AdmissionEnv::new().authorizer(),
-                &webhook["matchConditions"],
-            ),
+            conditions: MatchConditions::read(&webhook["matchConditions"]),
             endpoint: Endpoint::read(&webhook["clientConfig"]),
             ignores_failure: webhook["failurePolicy"] == "Ignore",
             dry_run: match webhook["sideEffects"].text() {

@@ -78,7 +78,15 @@ impl<F: Family> Index for Configurations<F> {
                 Value::Null
             }
         };
-        let hooks = Hook::read_all(&configuration).into_iter().map(Arc::new);
+        let mut hooks = Hook::read_all(&configuration);
+        // A configuration that is written again, for example with another CA, keeps its programs.
+        let before = self.by_name.get(path).into_iter().flatten();
+        for old in before {
+            if let Some(hook) = hooks.iter_mut().find(|hook| hook.key == old.key) {
+                hook.conditions.share(&old.conditions);
+            }
+        }
+        let hooks = hooks.into_iter().map(Arc::new);
         self.by_name.insert(path.clone(), hooks.collect());
     }
 
@@ -108,5 +116,25 @@ mod tests {
         index.remove((), "c");
         let keys: Vec<&str> = index.hooks().iter().map(|hook| hook.key.as_str()).collect();
         assert_eq!(keys, ["a/y/0", "b/z/0", "b/a/0", "b/z/1"]);
+    }
+
+    #[test]
+    fn programs_are_kept_while_the_conditions_stay_the_same() {
+        let mut index = Configurations::<Validating>::default();
+        let mut put = |ca: &str, expression: &str| {
+            let hook = json!({
+                "name": "h",
+                "clientConfig": {"url": "https://example.com", "caBundle": ca},
+                "matchConditions": [{"name": "c", "expression": expression}],
+            });
+            let object = json!({"metadata": {"name": "a"}, "webhooks": [hook]});
+            index.put((), &Arc::from("a"), &Bytes::from(object.to_string()));
+            index.hooks()[0].clone()
+        };
+        let first = put("", "true");
+        let rotated = put("LS0=", "true");
+        assert!(rotated.conditions.is_shared_with(&first.conditions));
+        let changed = put("LS0=", "false");
+        assert!(!changed.conditions.is_shared_with(&first.conditions));
     }
 }

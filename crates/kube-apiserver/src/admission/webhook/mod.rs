@@ -27,7 +27,9 @@ mod validating;
 
 use std::sync::Arc;
 
-use kubewright_apiserver::{admission::Attributes, request::RequestContext};
+use kubewright_apiserver::{
+    admission::Attributes, registry::BlockingPool, request::RequestContext,
+};
 use kubewright_machinery::{Status, status};
 
 use super::{
@@ -46,6 +48,7 @@ pub(crate) use validating::ValidatingAdmissionWebhook;
 pub(crate) struct Webhooks<F: Family> {
     configurations: Arc<Following<Configurations<F>>>,
     stored: Stored,
+    compiler: BlockingPool,
     outgoing: Outgoing,
     metrics: WebhookMetrics,
 }
@@ -59,6 +62,7 @@ impl<F: Family> Webhooks<F> {
         Self {
             configurations: configurations.clone(),
             stored: Stored(environment.store.clone()),
+            compiler: environment.compiler.clone(),
             outgoing: environment.outgoing.clone(),
             metrics: metrics.clone(),
         }

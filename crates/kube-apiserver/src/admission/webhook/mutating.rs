@@ -71,7 +71,7 @@ impl MutatingAdmissionWebhook {
             pass.with_state(|state: &mut Reinvoked| state.begin_second(object.as_deref()));
         }
         let namespace = RequestNamespace::new(&self.0.stored, request.namespace());
-        let checks = Checks::new(request);
+        let checks = Checks::new(request, &self.0.compiler);
         let mut objects: Option<Versioned> = None;
         for (index, hook) in hooks.iter().enumerate() {
             let current = match &objects {

@@ -83,7 +83,7 @@ impl ValidatingAdmissionWebhook {
         object: Option<&Value>,
     ) -> Result<Vec<Invocation>, Status> {
         let namespace = RequestNamespace::new(&self.0.stored, request.namespace());
-        let checks = Checks::new(request);
+        let checks = Checks::new(request, &self.0.compiler);
         let mut versions: Vec<(GroupVersionKind, Arc<Versioned>)> = Vec::new();
         let mut relevant = Vec::new();
         for hook in hooks {
