@@ -356,7 +356,7 @@ impl KubeApiServerBuilder {
             .unwrap_or_else(|| Arc::new(MemoryStore::starting_at(FIRST_REVISION)));
         let policy = Arc::new(Policy::new(store.clone()));
         let flows = Arc::new(Flows::new(store.clone()));
-        let matcher = flow_control::Matcher::new(flows.clone(), self.clock.clone());
+        let matcher = flow_control::Matcher::new(flows.clone(), store.clone(), self.clock.clone());
         let matcher = Arc::new(matcher);
         let accounts = self.service_accounts;
         let accounts = accounts.build(&store, &self.clock, &self.address);
@@ -448,7 +448,7 @@ impl KubeApiServerBuilder {
             rbac::bootstrap(&server, &store, &*environment.clock).await?;
         }
         bootstrap::service_cidr(&server, &environment).await?;
-        flow_control::bootstrap(&environment).await?;
+        matcher.bootstrap(&server).await?;
         admission::priority::bootstrap(&server).await?;
         trust.publish(&server, &environment).await?;
         let endpoint = bootstrap::Endpoint::of(&self.address);

@@ -1,15 +1,23 @@
 //! The flow schemas and priority levels that a cluster has from the start.
 
+use jiff::Timestamp;
 use kubewright_apiserver::{random_uid, registry::payload, rfc3339};
 use kubewright_machinery::{Status, status};
-use kubewright_store::{Key, WriteError};
+use kubewright_store::{Key, Store, WriteError};
 use serde_json::{Value, json};
 
 use super::{CONSUMER, GROUP, index::condition};
-use crate::kinds::{Environment, collection};
+use crate::kinds::collection;
 
 /// The manager of the objects.
-const PRODUCER: &str = "api-priority-and-fairness-config-producer-v1";
+pub(super) const PRODUCER: &str = "api-priority-and-fairness-config-producer-v1";
+
+/// The annotation that says whether the spec of an object is kept as it is in a new cluster.
+pub(super) const AUTO_UPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
+
+/// The plural names of the kinds.
+pub(super) const LEVELS_PLURAL: &str = "prioritylevelconfigurations";
+pub(super) const SCHEMAS_PLURAL: &str = "flowschemas";
 
 /// A priority level.
 struct Level {
@@ -195,25 +203,47 @@ fn schemas() -> [(&'static str, u32, &'static str, &'static str, Value); 11] {
     ]
 }
 
-/// Creates the objects that are missing. They are written as they are stored, without a request for each.
-pub(crate) async fn bootstrap(environment: &Environment) -> Result<(), Status> {
-    let time = rfc3339(environment.clock.now());
-    for level in LEVELS {
-        let object = object(
-            "PriorityLevelConfiguration",
-            level.name,
-            level.spec(),
-            &time,
-        );
-        create(
-            environment,
-            "prioritylevelconfigurations",
-            level.name,
-            &object,
-        )
-        .await?;
+/// An object that a cluster has from the start.
+pub(super) struct Bootstrapped {
+    pub(super) plural: &'static str,
+    pub(super) name: &'static str,
+    pub(super) object: Value,
+}
+
+impl Bootstrapped {
+    /// Reports whether the object must be as it is. Others may be changed on purpose.
+    pub(super) fn is_mandatory(&self) -> bool {
+        matches!(self.name, "exempt" | "catch-all")
     }
-    for (name, precedence, level, distinguisher, rule) in schemas() {
+
+    /// Returns the key in the store.
+    pub(super) fn key(&self) -> Key {
+        Key::new(collection(GROUP, self.plural), self.name)
+    }
+
+    /// Writes the object as it is stored, without a request. Returns false if there is one already.
+    pub(super) async fn create(&self, store: &dyn Store) -> Result<bool, Status> {
+        match store.create(self.key(), payload(&self.object)).await {
+            Ok(_) => Ok(true),
+            Err(WriteError::Exists(_)) => Ok(false),
+            Err(error) => Err(status::internal(error)),
+        }
+    }
+}
+
+/// Returns the objects of a new cluster.
+pub(super) fn objects(now: Timestamp) -> Vec<Bootstrapped> {
+    let time = rfc3339(now);
+    let levels = LEVELS.iter().map(|level| {
+        let (name, spec) = (level.name, level.spec());
+        Bootstrapped {
+            plural: LEVELS_PLURAL,
+            name,
+            object: object("PriorityLevelConfiguration", name, spec, &time),
+        }
+    });
+    let schemas = schemas();
+    let schemas = schemas.into_iter().map(|(name, precedence, level, distinguisher, rule)| {
         let mut spec = json!({
             "matchingPrecedence": precedence, "priorityLevelConfiguration": {"name": level}, "rules": [rule],
         });
@@ -225,26 +255,16 @@ pub(crate) async fn bootstrap(environment: &Environment) -> Result<(), Status> {
         if let Some(managers) = object["metadata"]["managedFields"].as_array_mut() {
             managers.insert(0, consumer(&time));
         }
-        create(environment, "flowschemas", name, &object).await?;
-    }
-    Ok(())
-}
-
-async fn create(
-    environment: &Environment,
-    plural: &str,
-    name: &str,
-    object: &Value,
-) -> Result<(), Status> {
-    let key = Key::new(collection(GROUP, plural), name);
-    match environment.store.create(key, payload(object)).await {
-        Ok(_) | Err(WriteError::Exists(_)) => Ok(()),
-        Err(error) => Err(status::internal(error)),
-    }
+        Bootstrapped {
+            plural: SCHEMAS_PLURAL,
+            name,
+            object,
+        }
+    });
+    levels.chain(schemas).collect()
 }
 
 fn object(kind: &str, name: &str, spec: Value, time: &str) -> Value {
-    const AUTO_UPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
     let mut fields = json!({
         "f:metadata": {"f:annotations": {".": {}}},
         "f:spec": owned(&spec),

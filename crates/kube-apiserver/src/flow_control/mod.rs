@@ -4,6 +4,7 @@
 //! share out. The index is as new as the store ([`Following`]).
 
 mod bootstrap;
+mod ensure;
 mod index;
 mod rules;
 
@@ -20,12 +21,15 @@ use kubewright_apiserver::{
     flow::{Flow, FlowControl},
     rfc3339,
 };
+use kubewright_machinery::Status;
+use kubewright_store::Store;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use self::index::Unsettled;
-pub(crate) use self::{bootstrap::bootstrap, index::Schemas};
+use self::{ensure::Ensurer, index::Unsettled};
 use crate::{bootstrap::send, follow::Following};
+
+pub(crate) use self::index::Schemas;
 
 /// The group of the objects.
 pub(crate) const GROUP: &str = "flowcontrol.apiserver.k8s.io";
@@ -36,19 +40,21 @@ const CONSUMER: &str = "api-priority-and-fairness-config-consumer-v1";
 /// The flow schemas and priority levels of a store.
 pub(crate) type Flows = Following<Schemas>;
 
-/// Matches requests with flow schemas, and keeps the conditions of flow schemas true.
+/// Matches requests with flow schemas, keeps the conditions of flow schemas true, and keeps the objects of a new cluster.
 pub(crate) struct Matcher {
     flows: Arc<Flows>,
     clock: SharedClock,
     server: Mutex<Option<WeakApiServer>>,
     /// The generation of the index whose conditions were last set.
     settled: AtomicU64,
+    ensurer: Ensurer,
 }
 
 impl Matcher {
-    pub(crate) fn new(flows: Arc<Flows>, clock: SharedClock) -> Self {
+    pub(crate) fn new(flows: Arc<Flows>, store: Arc<dyn Store>, clock: SharedClock) -> Self {
         Self {
             flows,
+            ensurer: Ensurer::new(store, clock.clone()),
             clock,
             server: Mutex::new(None),
             settled: AtomicU64::new(0),
@@ -58,6 +64,20 @@ impl Matcher {
     /// Sets the server whose flow schemas get conditions.
     pub(crate) fn start(&self, server: &ApiServer) {
         *self.server.lock() = Some(server.downgrade());
+    }
+
+    /// Creates the objects of a new cluster, or restores them.
+    pub(crate) async fn bootstrap(&self, server: &ApiServer) -> Result<(), Status> {
+        self.ensurer.bootstrap(server).await
+    }
+
+    /// Restores the objects of a new cluster that were changed or deleted.
+    async fn ensure(&self) {
+        let server = self.server.lock().as_ref().and_then(WeakApiServer::upgrade);
+        let Some(server) = server else { return };
+        if let Err(error) = self.ensurer.ensure(&server).await {
+            tracing::warn!(%error, "cannot restore the flow schemas and priority levels");
+        }
     }
 
     /// Says in the conditions of flow schemas whether their priority levels exist. Others may be served meanwhile.
@@ -84,13 +104,21 @@ impl Matcher {
 #[async_trait]
 impl FlowControl for Matcher {
     async fn flow(&self, request: &Attributes<'_>) -> Option<Flow> {
-        let (flow, unsettled) = {
+        let (flow, unsettled, is_due) = {
             let index = self.flows.index().await.ok()?;
             // Whoever comes first sets the conditions of a generation.
             let first = index.generation() != self.settled.load(Ordering::Relaxed)
                 && self.settled.swap(index.generation(), Ordering::Relaxed) != index.generation();
-            (index.flow(request), first.then(|| index.unsettled()))
+            let is_due = self.ensurer.is_due(index.generation());
+            (
+                index.flow(request),
+                first.then(|| index.unsettled()),
+                is_due,
+            )
         };
+        if is_due {
+            self.ensure().await;
+        }
         match unsettled {
             Some(unsettled) if !unsettled.is_empty() => self.settle(unsettled).await,
             _ => {}

@@ -1,16 +1,21 @@
 //! Flow control: the objects of a new cluster, and the flow of each request.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
 
 use async_trait::async_trait;
 use http::{HeaderMap, Request};
+use jiff::Timestamp;
 use kubewright_apiserver::{
-    Body,
+    Body, Clock,
     auth::{Anonymous, Authenticated, AuthenticationError, Authenticator, Credentials, Union},
     flow::Overloaded,
     request::UserInfo,
 };
-use kubewright_kube_apiserver::{AuthorizationMode, KubeApiServer};
+use kubewright_kube_apiserver::{AuthorizationMode, FIRST_REVISION, KubeApiServer};
+use kubewright_store::{MemoryStore, Store};
 use serde_json::{Value, json};
 
 const FLOW: &str = "/apis/flowcontrol.apiserver.k8s.io/v1";
@@ -65,9 +70,11 @@ impl Server {
             Value::Null => Body::empty(),
             body => Body::from(body.to_string()),
         };
-        let request = request
-            .header("content-type", "application/json")
-            .body(body);
+        let media = match method {
+            "PATCH" => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        let request = request.header("content-type", media).body(body);
         let answer = self.0.server().handle(request.expect("a request")).await;
         let (parts, body) = answer.into_parts();
         let bytes = body
@@ -324,6 +331,69 @@ async fn flow_schemas_count_from_the_next_request_on_and_say_whether_their_level
     assert_eq!(server.flow(zoe, pods).await, global);
     let dangling = server.get(&format!("{FLOW}/flowschemas/own")).await;
     assert_eq!(condition(&dangling), (json!("True"), json!("NotFound")));
+}
+
+/// A clock that is set.
+#[derive(Default)]
+struct SetClock(AtomicI64);
+
+impl Clock for SetClock {
+    fn now(&self) -> Timestamp {
+        let second = 1_800_000_000 + self.0.load(Ordering::SeqCst);
+        Timestamp::from_second(second).expect("a time")
+    }
+}
+
+/// Changes a mandatory level, another one on purpose, and deletes a flow schema.
+async fn spoil(server: &Server) {
+    let shares = json!({"spec": {"limited": {"nominalConcurrencyShares": 7}}});
+    let mut on_purpose = shares.clone();
+    on_purpose["metadata"]["annotations"]["apf.kubernetes.io/autoupdate-spec"] = json!("false");
+    for (request, body) in [
+        ("PATCH prioritylevelconfigurations/catch-all", shares),
+        ("PATCH prioritylevelconfigurations/workload-low", on_purpose),
+        ("DELETE flowschemas/system-nodes", Value::Null),
+    ] {
+        let request = request.replacen(' ', &format!(" {FLOW}/"), 1);
+        let (code, _, answer) = server.ask(ADMIN, &request, body).await;
+        assert_eq!(code, 200, "{request}: {answer}");
+    }
+}
+
+/// Reports whether what was spoilt is restored: the mandatory level, and the flow schema.
+async fn restored(server: &Server) -> (bool, bool) {
+    let shares = async |level: &str| {
+        let path = format!("{FLOW}/prioritylevelconfigurations/{level}");
+        server.get(&path).await["spec"]["limited"]["nominalConcurrencyShares"].clone()
+    };
+    assert_eq!(shares("workload-low").await, 7, "it was changed on purpose");
+    let schema = server
+        .get(&format!("{FLOW}/flowschemas/system-nodes"))
+        .await;
+    (shares("catch-all").await == 5, schema["spec"].is_object())
+}
+
+#[tokio::test]
+async fn the_objects_of_a_new_cluster_are_restored_after_a_minute_and_at_the_start() {
+    let clock = Arc::new(SetClock::default());
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::starting_at(FIRST_REVISION));
+    let start = async || {
+        let users = Union::fail_on_error(vec![Arc::new(Named), Arc::new(Anonymous)]);
+        let builder = KubeApiServer::builder()
+            .store(store.clone())
+            .clock(clock.clone())
+            .authenticator(Arc::new(users));
+        Server(builder.build().await.expect("a server in memory starts"))
+    };
+    let server = start().await;
+    spoil(&server).await;
+    assert_eq!(restored(&server).await, (false, false));
+    clock.0.fetch_add(61, Ordering::SeqCst);
+    assert_eq!(restored(&server).await, (true, true));
+    spoil(&server).await;
+    assert_eq!(restored(&server).await, (false, false));
+    drop(server);
+    assert_eq!(restored(&start().await).await, (true, true));
 }
 
 #[tokio::test]
