@@ -18,8 +18,8 @@ use serde_json::json;
 use crate::{
     AuthorizationMode, ServiceAccountKeys,
     admission::{
-        self, PluginName, PodSecurityConfiguration, Selection, policy::Params, stored::Stored,
-        webhook::WebhookMetrics,
+        self, AdmissionMetrics, PluginName, PodSecurityConfiguration, Selection, policy::Params,
+        stored::Stored,
     },
     authentication, bootstrap,
     crds::{Conversions, Crds},
@@ -394,16 +394,17 @@ impl KubeApiServerBuilder {
         if self.selection.has("NamespaceLifecycle") {
             chain.push(Arc::new(lifecycle));
         }
-        let plugins = admission::plugins(&environment, &self.selection, self.pod_security);
+        let metrics = AdmissionMetrics::default();
+        let plugins =
+            admission::plugins(&environment, &self.selection, self.pod_security, &metrics);
         chain.extend(plugins);
-        let webhooks = WebhookMetrics::default();
         // No in-tree plugin changes custom objects, but webhooks do, which the chain notices.
         let spares = self.plugins.is_empty();
         chain.extend(self.plugins);
         chain.extend(admission::policies_and_webhooks(
             &environment,
             &self.selection,
-            &webhooks,
+            &metrics,
         ));
         chain.extend(admission::last_plugins(&environment, &self.selection));
         let chain = match spares {
@@ -422,8 +423,8 @@ impl KubeApiServerBuilder {
             ))
             .admission(chain)
             .flow_control(matcher.clone())
-            .descriptions(Arc::new(BuiltInDescriptions))
             .clock(environment.clock.clone())
+            .descriptions(Arc::new(BuiltInDescriptions))
             .health(health(&store))
             .address(self.address.as_str());
         let documents = accounts.documents.iter().flat_map(|d| d.served());
@@ -433,8 +434,8 @@ impl KubeApiServerBuilder {
             None => server,
         };
         let server = server.build();
-        let metrics = move |out: &mut TextWriter| webhooks.collect(out);
-        server.metrics().collect_with(metrics);
+        let collect = move |out: &mut TextWriter| metrics.collect(out);
+        server.metrics().collect_with(collect);
         accounts.tokens.start(&server);
         matcher.start(&server);
         if let Some(plugin) = provision {

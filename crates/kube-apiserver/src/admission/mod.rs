@@ -51,6 +51,7 @@ mod fields;
 mod forbidden;
 pub(crate) mod limit_ranger;
 pub(crate) mod matching;
+mod metrics;
 pub(crate) mod namespace_exists;
 pub(crate) mod node_declared_features;
 pub(crate) mod node_restriction;
@@ -97,6 +98,7 @@ pub(crate) use default_toleration_seconds::DefaultTolerationSeconds;
 pub(crate) use deny_external_ips::DenyServiceExternalIPs;
 pub(crate) use extended_resource_toleration::ExtendedResourceToleration;
 pub(crate) use limit_ranger::LimitRanger;
+pub(crate) use metrics::AdmissionMetrics;
 pub(crate) use namespace_exists::{NamespaceAutoProvision, NamespaceExists};
 pub(crate) use node_declared_features::NodeDeclaredFeatureValidator;
 pub(crate) use node_restriction::NodeRestriction;
@@ -120,20 +122,21 @@ pub use selection::{PluginName, UnknownPlugin, UnsupportedPlugin};
 pub(crate) use service_account::ServiceAccount;
 pub(crate) use storage_in_use::StorageObjectInUseProtection;
 pub(crate) use taint_nodes_by_condition::TaintNodesByCondition;
-use webhook::{MutatingAdmissionWebhook, ValidatingAdmissionWebhook, WebhookMetrics, Webhooks};
+use webhook::{MutatingAdmissionWebhook, ValidatingAdmissionWebhook, Webhooks};
 
 /// Returns the selected plugins between `NamespaceLifecycle` and policies, in order.
 pub(crate) fn plugins(
     environment: &Environment,
     selection: &Selection,
     pod_security: PodSecurityConfiguration,
+    metrics: &AdmissionMetrics,
 ) -> Vec<Arc<dyn Plugin>> {
     let store = || Stored(environment.store.clone());
     let selected = selection::IMPLEMENTED
         .iter()
         .filter(|name| selection.has(name));
     selected
-        .filter_map(|name| plugin(name, store(), &pod_security))
+        .filter_map(|name| plugin(name, store(), &pod_security, metrics))
         .collect()
 }
 
@@ -142,6 +145,7 @@ fn plugin(
     name: &str,
     store: Stored,
     pod_security: &PodSecurityConfiguration,
+    metrics: &AdmissionMetrics,
 ) -> Option<Arc<dyn Plugin>> {
     Some(match name {
         "NamespaceExists" => Arc::new(NamespaceExists::new(store)),
@@ -151,7 +155,10 @@ fn plugin(
         "NodeRestriction" => Arc::new(NodeRestriction::new(store)),
         "TaintNodesByCondition" => Arc::new(TaintNodesByCondition),
         "AlwaysPullImages" => Arc::new(AlwaysPullImages),
-        "PodSecurity" => Arc::new(PodSecurity::new(store, pod_security.clone())),
+        "PodSecurity" => {
+            let metrics = metrics.pod_security.clone();
+            Arc::new(PodSecurity::new(store, pod_security.clone(), metrics))
+        }
         "PodNodeSelector" => Arc::new(PodNodeSelector::new(store)),
         "Priority" => Arc::new(Priority::new(store)),
         "DefaultTolerationSeconds" => Arc::new(DefaultTolerationSeconds),
@@ -180,14 +187,17 @@ fn plugin(
 pub(crate) fn policies_and_webhooks(
     environment: &Environment,
     selection: &Selection,
-    metrics: &WebhookMetrics,
+    metrics: &AdmissionMetrics,
 ) -> Vec<Arc<dyn Plugin>> {
-    let mutating = Webhooks::new(environment, &environment.mutating_webhooks, metrics);
-    let validating = Webhooks::new(environment, &environment.validating_webhooks, metrics);
+    let AdmissionMetrics {
+        webhooks, policies, ..
+    } = metrics;
+    let mutating = Webhooks::new(environment, &environment.mutating_webhooks, webhooks);
+    let validating = Webhooks::new(environment, &environment.validating_webhooks, webhooks);
     let all: [(&'static str, Arc<dyn Plugin>); 4] = [
         (
             "MutatingAdmissionPolicy",
-            Arc::new(MutatingAdmissionPolicy::new(environment)),
+            Arc::new(MutatingAdmissionPolicy::new(environment, policies)),
         ),
         (
             "MutatingAdmissionWebhook",
@@ -195,7 +205,7 @@ pub(crate) fn policies_and_webhooks(
         ),
         (
             "ValidatingAdmissionPolicy",
-            Arc::new(ValidatingAdmissionPolicy::new(environment)),
+            Arc::new(ValidatingAdmissionPolicy::new(environment, policies)),
         ),
         (
             "ValidatingAdmissionWebhook",

@@ -222,9 +222,10 @@ mod tests {
             "AlwaysDeny",
         ];
         let configuration = PodSecurityConfiguration::default();
+        let metrics = super::super::AdmissionMetrics::default();
         for name in IMPLEMENTED {
             let store = Stored(Arc::new(MemoryStore::new()));
-            let built = super::super::plugin(name, store, &configuration).is_some();
+            let built = super::super::plugin(name, store, &configuration, &metrics).is_some();
             let other = elsewhere.contains(&name) || IDLE.contains(&name);
             assert!(built != other, "{name}");
         }

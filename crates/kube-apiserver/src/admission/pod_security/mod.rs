@@ -5,11 +5,13 @@
 //! | [`policy`] | levels and versions, and the policy of a namespace from its labels |
 //! | [`checks`] | the checks, and the violations of a pod |
 //! | [`configuration`] | the policy of namespaces without labels, and exemptions |
+//! | [`metrics`] | metrics by the names of kube-apiserver |
 //! | [`existing`] | warnings about the pods of a namespace whose policy becomes stricter |
 
 mod checks;
 mod configuration;
 mod existing;
+mod metrics;
 mod policy;
 #[cfg(test)]
 mod tests;
@@ -34,9 +36,11 @@ use serde_json::Value;
 use super::{forbidden::forbidden, stored::Stored};
 use crate::kinds;
 use checks::{Pod, Violations};
+use metrics::{Labels, Mode};
 use policy::{PREFIX, Policy, Standard};
 
 pub use configuration::{InvalidPluginConfiguration, PodSecurityConfiguration};
+pub(crate) use metrics::PodSecurityMetrics;
 pub use policy::{
     InvalidPodSecurityLevel, InvalidPodSecurityVersion, PodSecurityLevel, PodSecurityVersion,
 };
@@ -74,6 +78,7 @@ pub(crate) struct PodSecurity {
     store: Stored,
     namespaces: Selectable,
     configuration: PodSecurityConfiguration,
+    metrics: PodSecurityMetrics,
 }
 
 /// A request, and what it writes.
@@ -85,11 +90,16 @@ struct Request<'a> {
 
 impl PodSecurity {
     /// Returns a plugin that reads the namespaces and pods of a store.
-    pub(crate) fn new(store: Stored, configuration: PodSecurityConfiguration) -> Self {
+    pub(crate) fn new(
+        store: Stored,
+        configuration: PodSecurityConfiguration,
+        metrics: PodSecurityMetrics,
+    ) -> Self {
         Self {
             store,
             namespaces: kinds::selectable_of("", "v1", "namespaces"),
             configuration,
+            metrics,
         }
     }
 
@@ -179,11 +189,12 @@ impl PodSecurity {
             object: pod,
         } = request;
         let subresource = cx.info.subresource.as_str();
-        if IGNORED_SUBRESOURCES.contains(&subresource) || self.is_exempt(cx) {
+        if IGNORED_SUBRESOURCES.contains(&subresource) || self.is_exempt(request) {
             return Ok(());
         }
         let namespace = cx.namespace();
         let Some((policy, errors)) = self.policy(namespace).await? else {
+            self.metrics.failed(request.labels());
             let error = format!("failed to lookup namespace {}", go::quote(namespace));
             let refused = status::internal(error);
             annotate(cx, "error", || {
@@ -194,6 +205,7 @@ impl PodSecurity {
         };
         if errors.is_empty() && policy.is_privileged() {
             annotate(cx, "enforce-policy", || Standard::default().to_string());
+            self.metrics.evaluated_privileged(request.labels());
             return Ok(());
         }
         let old = match attributes.operation {
@@ -208,11 +220,12 @@ impl PodSecurity {
 
     async fn check_controller(&self, request: &Request<'_>, path: &[&str]) -> Result<(), Status> {
         let cx = request.cx;
-        if !cx.info.subresource.is_empty() || self.is_exempt(cx) {
+        if !cx.info.subresource.is_empty() || self.is_exempt(request) {
             return Ok(());
         }
         let namespace = cx.namespace();
         let Some((policy, errors)) = self.policy(namespace).await? else {
+            self.metrics.failed(request.labels());
             annotate(cx, "error", || {
                 let name = go::quote(namespace);
                 format!("failed to lookup namespace {name}: {}", missing(namespace))
@@ -246,16 +259,18 @@ impl PodSecurity {
         object: &Value,
         enforces: bool,
     ) -> Result<(), Status> {
-        let cx = request.cx;
+        let (cx, labels) = (request.cx, request.labels());
         let pod = Pod {
             metadata: &object["metadata"],
             spec: &object["spec"],
         };
         if self.configuration.exempts_runtime_class(pod.spec) {
+            self.metrics.exempted(labels);
             annotate(cx, "exempt", || "runtimeClass".to_owned());
             return Ok(());
         }
         if !errors.is_empty() {
+            self.metrics.passed_over(labels);
             annotate(cx, "error", || {
                 format!("Failed to parse policy: {}", field::aggregate(errors))
             });
@@ -271,6 +286,9 @@ impl PodSecurity {
                 let cause = format!("violates PodSecurity \"{}\": {violations}", policy.enforce);
                 forbidden(cx, request.attributes, request.object, cause)
             });
+            let is_allowed = refused.is_none();
+            self.metrics
+                .evaluated(labels, Mode::Enforce, policy.enforce, is_allowed);
         }
         let would_violate = |standard: Standard, violations: &Violations| {
             format!("would violate PodSecurity \"{standard}\": {violations}")
@@ -279,18 +297,23 @@ impl PodSecurity {
             annotate(cx, "audit-violations", || {
                 would_violate(policy.audit, violations)
             });
+            self.metrics
+                .evaluated(labels, Mode::Audit, policy.audit, false);
         }
         if let Some(refused) = refused {
             return Err(refused);
         }
         if let Some(violations) = results.violations(policy.warn) {
             cx.warnings.add(would_violate(policy.warn, violations));
+            self.metrics
+                .evaluated(labels, Mode::Warn, policy.warn, false);
         }
         Ok(())
     }
 
     /// Reports whether the namespace or the user of a request is exempt, and records it.
-    fn is_exempt(&self, cx: &RequestContext) -> bool {
+    fn is_exempt(&self, request: &Request<'_>) -> bool {
+        let cx = request.cx;
         let what = if self.configuration.exempts_namespace(cx.namespace()) {
             "namespace"
         } else if self.configuration.exempts_user(&cx.user.name) {
@@ -298,6 +321,7 @@ impl PodSecurity {
         } else {
             return false;
         };
+        self.metrics.exempted(request.labels());
         annotate(cx, "exempt", || what.to_owned());
         true
     }
@@ -340,6 +364,10 @@ impl Plugin for PodSecurity {
 }
 
 impl Request<'_> {
+    fn labels(&self) -> Labels<'_> {
+        Labels::of(self.cx, self.attributes)
+    }
+
     fn name(&self) -> &str {
         match self.attributes.name {
             "" => self.object["metadata"]["name"].text(),

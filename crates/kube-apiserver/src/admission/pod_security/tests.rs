@@ -21,7 +21,11 @@ async fn scene(resource: &str, labels: Value) -> (Scene, PodSecurity) {
     };
     let scene = Scene::new(group, resource).recording();
     scene.put("namespaces", "ns", namespace(labels)).await;
-    let plugin = PodSecurity::new(scene.store(), PodSecurityConfiguration::default());
+    let plugin = PodSecurity::new(
+        scene.store(),
+        PodSecurityConfiguration::default(),
+        PodSecurityMetrics::default(),
+    );
     (scene, plugin)
 }
 
@@ -148,7 +152,11 @@ async fn subresources_that_are_no_pods_are_ignored() {
         scene
             .put("namespaces", "ns", namespace(labels.clone()))
             .await;
-        let plugin = PodSecurity::new(scene.store(), PodSecurityConfiguration::default());
+        let plugin = PodSecurity::new(
+            scene.store(),
+            PodSecurityConfiguration::default(),
+            PodSecurityMetrics::default(),
+        );
         let refused = scene.create(&plugin, &privileged("p")).await.is_err();
         assert_eq!(refused, is_checked, "{subresource}");
     }
@@ -176,7 +184,7 @@ async fn exemptions_are_recorded() {
             name: "root".into(),
             ..UserInfo::default()
         });
-        let plugin = PodSecurity::new(scene.store(), configuration);
+        let plugin = PodSecurity::new(scene.store(), configuration, PodSecurityMetrics::default());
         let mut pod = privileged("p");
         pod["spec"]["runtimeClassName"] = json!("kata");
         scene.create(&plugin, &pod).await.unwrap();
@@ -188,7 +196,11 @@ async fn exemptions_are_recorded() {
 #[tokio::test]
 async fn a_pod_in_no_namespace_is_an_internal_error() {
     let scene = Scene::new("", "pods");
-    let plugin = PodSecurity::new(scene.store(), PodSecurityConfiguration::default());
+    let plugin = PodSecurity::new(
+        scene.store(),
+        PodSecurityConfiguration::default(),
+        PodSecurityMetrics::default(),
+    );
     let refused = scene.create(&plugin, &pod()).await.unwrap_err();
     assert_eq!(refused.code, 500);
     assert_eq!(
@@ -287,7 +299,7 @@ async fn one_pod_of_each_controller_is_checked_first() {
 async fn the_labels_of_an_exempt_namespace_are_ignored_with_a_warning() {
     let (scene, _) = scene("namespaces", json!({})).await;
     let configuration = PodSecurityConfiguration::default().exempt_namespace("ns");
-    let plugin = PodSecurity::new(scene.store(), configuration);
+    let plugin = PodSecurity::new(scene.store(), configuration, PodSecurityMetrics::default());
     let labels = json!({"enforce": "baseline", "audit": "privileged", "warn-version": "v1.20"});
     scene.create(&plugin, &namespace(labels)).await.unwrap();
     assert_eq!(

@@ -91,4 +91,13 @@ impl Action {
             Self::Audit => "Audit",
         }
     }
+
+    /// Returns the name in metrics.
+    pub(crate) fn metric_label(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Warn => "warn",
+            Self::Audit => "audit",
+        }
+    }
 }

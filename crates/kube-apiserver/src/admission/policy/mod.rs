@@ -9,6 +9,7 @@
 //! | `expression`, `conditions` | compiled expressions, their budgets, match conditions |
 //! | `selection` | the policies and bindings that a request matches |
 //! | `decisions` | authorization checks of expressions |
+//! | `metrics` | metrics by the names of kube-apiserver |
 //! | `subject` | a request with the variables of expressions |
 //! | [`mutating`] | `MutatingAdmissionPolicy` |
 //! | [`validating`] | `ValidatingAdmissionPolicy` |
@@ -22,11 +23,12 @@ mod decisions;
 mod definition;
 mod expression;
 mod index;
+mod metrics;
 pub(crate) mod mutating;
 pub(crate) mod param_access;
+mod param_cache;
 mod params;
 mod selection;
-mod param_cache;
 mod subject;
 pub(crate) mod validating;
 
@@ -36,6 +38,7 @@ use serde_json::Value;
 pub(crate) use conditions::{Conditions, Matched};
 pub(crate) use decisions::{Decisions, request_resource};
 pub(crate) use index::Index;
+pub(crate) use metrics::PolicyMetrics;
 pub(crate) use params::Params;
 
 use crate::follow::Following;

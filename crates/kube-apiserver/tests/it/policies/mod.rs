@@ -1,6 +1,7 @@
 //! Admission policies. A policy takes effect with the write that makes it, so no test waits.
 
 mod bad_input;
+mod metrics;
 mod mutating;
 mod params;
 mod validating;

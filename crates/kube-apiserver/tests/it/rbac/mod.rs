@@ -71,7 +71,7 @@ impl Server {
     }
 
     /// Sends a request with more headers.
-    async fn send(
+    pub(crate) async fn send(
         &self,
         user: &str,
         request: &str,

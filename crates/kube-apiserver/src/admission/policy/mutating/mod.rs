@@ -10,7 +10,7 @@ mod compiled;
 mod patch;
 mod reinvocation;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
@@ -27,7 +27,7 @@ use self::{
     reinvocation::{Invoked, Key},
 };
 use super::{
-    Family, Params, Policies,
+    Family, Params, Policies, PolicyMetrics,
     binding::Binding,
     conditions::Matched,
     definition::Policy,
@@ -64,6 +64,7 @@ pub(crate) struct MutatingAdmissionPolicy {
     params: Params,
     stored: Stored,
     compiler: BlockingPool,
+    metrics: PolicyMetrics,
 }
 
 /// The error of a policy that does not ignore errors.
@@ -93,12 +94,13 @@ impl PolicyError {
 }
 
 impl MutatingAdmissionPolicy {
-    pub(crate) fn new(environment: &Environment) -> Self {
+    pub(crate) fn new(environment: &Environment, metrics: &PolicyMetrics) -> Self {
         Self {
             policies: environment.mutating_policies.clone(),
             params: environment.params.clone(),
             stored: Stored(environment.store.clone()),
             compiler: environment.compiler.clone(),
+            metrics: metrics.clone(),
         }
     }
 
@@ -158,6 +160,10 @@ impl MutatingAdmissionPolicy {
                 if before.is_none() {
                     break;
                 }
+                let began = Instant::now();
+                let observe = |error: Option<&str>| {
+                    self.metrics.mutated(binding, error, began.elapsed());
+                };
                 let change = {
                     let input = subject.input(param.as_deref());
                     let evaluate = || mutation.evaluate(&input, &mutator.variables);
@@ -166,6 +172,7 @@ impl MutatingAdmissionPolicy {
                 let change = match change {
                     Ok(change) => change,
                     Err(error) => {
+                        observe(Some(&error));
                         failed(&error, errors);
                         continue;
                     }
@@ -174,9 +181,15 @@ impl MutatingAdmissionPolicy {
                     break;
                 };
                 match patch::apply(subject.request, versioned, change) {
-                    Ok(()) => {}
-                    Err(PatchError::Policy(error)) => failed(&error, errors),
-                    Err(PatchError::Request(status)) => return Err(*status),
+                    Ok(()) => observe(None),
+                    Err(PatchError::Policy(error)) => {
+                        observe(Some(&error));
+                        failed(&error, errors);
+                    }
+                    Err(PatchError::Request(status)) => {
+                        observe(Some(&status.message));
+                        return Err(*status);
+                    }
                 }
             }
             let after = subject.versioned.as_ref().and_then(|v| v.object.as_ref());

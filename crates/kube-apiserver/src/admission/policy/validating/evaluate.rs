@@ -1,5 +1,7 @@
 //! The evaluation of a policy over one request and one parameter.
 
+use std::time::{Duration, Instant};
+
 use kubewright_cel::{AdmissionInput, Value, limits};
 
 use super::compiled::{Validation, Validator};
@@ -18,6 +20,8 @@ const MAX_ANNOTATION_BYTES: usize = 10 * 1024;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) denials: Vec<Denial>,
+    /// The errors that are passed over.
+    pub(super) ignored: Vec<Error>,
     pub(super) annotations: Vec<Annotation>,
 }
 
@@ -29,13 +33,21 @@ pub(super) struct Denial {
     pub(super) message: String,
     /// The reason of the response, or empty for an error.
     pub(super) reason: String,
+    pub(super) took: Duration,
+}
+
+/// An error, and the time after which it was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Error {
+    pub(super) message: String,
+    pub(super) took: Duration,
 }
 
 /// An audit annotation, or the error that denies the request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Annotation {
     Publish { key: String, value: String },
-    Failed(String),
+    Failed(Error),
 }
 
 /// The end of an evaluation that has to wait for an authorization check.
@@ -45,14 +57,21 @@ pub(super) struct Undecided;
 impl Outcome {
     /// Returns the outcome of an error that concerns the policy as a whole.
     fn failed(message: impl Into<String>, fails: bool) -> Self {
-        let denial = || Denial {
-            index: 0,
-            message: message.into(),
-            reason: String::new(),
-        };
-        Self {
-            denials: fails.then(denial).into_iter().collect(),
-            annotations: Vec::new(),
+        let mut outcome = Self::default();
+        outcome.add_error(0, message.into(), Duration::ZERO, fails);
+        outcome
+    }
+
+    /// Adds the error of a validation, which denies the request if `fails`.
+    fn add_error(&mut self, index: usize, message: String, took: Duration, fails: bool) {
+        match fails {
+            true => self.denials.push(Denial {
+                index,
+                message,
+                reason: String::new(),
+                took,
+            }),
+            false => self.ignored.push(Error { message, took }),
         }
     }
 }
@@ -79,8 +98,10 @@ fn run(validator: &Validator, input: &AdmissionInput<'_>, fails: bool) -> Result
     let mut evaluator = Evaluator::new(input, &validator.variables, BUDGET);
     let mut results = Vec::with_capacity(validator.validations.len());
     for validation in &validator.validations {
+        let began = Instant::now();
         let result = evaluator.evaluate(&validation.expression)?;
-        results.push(result.map(|value| value.as_bool() == Some(true)));
+        let result = result.map(|value| value.as_bool() == Some(true));
+        results.push((result, began.elapsed()));
     }
     // Messages and annotations have no authorizer.
     let input = AdmissionInput {
@@ -88,8 +109,9 @@ fn run(validator: &Validator, input: &AdmissionInput<'_>, fails: bool) -> Result
         ..*input
     };
     let messages = messages(validator, &input, evaluator.budget());
-    let mut denials = Vec::new();
-    for (index, (validation, result)) in validator.validations.iter().zip(results).enumerate() {
+    let mut outcome = Outcome::default();
+    let results = validator.validations.iter().zip(results);
+    for (index, (validation, (result, took))) in results.enumerate() {
         let denial = match (result, &messages) {
             (Err(error), _) => Err(error),
             (Ok(_), Err(stop)) => Err(format!("failed messageExpression: {stop}")),
@@ -97,26 +119,20 @@ fn run(validator: &Validator, input: &AdmissionInput<'_>, fails: bool) -> Result
             (Ok(false), Ok(messages)) => Ok(messages.get(index)),
         };
         match denial {
-            Ok(message) => denials.push(Denial {
+            Ok(message) => outcome.denials.push(Denial {
                 index,
                 message: message_of(validation, message.and_then(Option::as_deref)),
                 reason: match validation.reason.as_str() {
                     "" => "Invalid".to_owned(),
                     reason => reason.to_owned(),
                 },
+                took,
             }),
-            Err(message) if fails => denials.push(Denial {
-                index,
-                message,
-                reason: String::new(),
-            }),
-            Err(_) => {}
+            Err(message) => outcome.add_error(index, message, took, fails),
         }
     }
-    Ok(Outcome {
-        denials,
-        annotations: annotations(validator, &input, fails)?,
-    })
+    outcome.annotations = annotations(validator, &input, fails)?;
+    Ok(outcome)
 }
 
 /// Evaluates the message expressions of all validations with the budget that is left.
@@ -163,6 +179,7 @@ fn annotations(
     }
     let mut evaluator = Evaluator::new(input, &validator.variables, BUDGET);
     for annotation in &validator.annotations {
+        let began = Instant::now();
         match evaluator.evaluate(&annotation.value)? {
             Ok(Value::String(value)) if value.trim().is_empty() => {}
             Ok(Value::String(value)) => out.push(Annotation::Publish {
@@ -171,7 +188,10 @@ fn annotations(
             }),
             // The type is checked: this is null.
             Ok(_) => {}
-            Err(error) if fails => out.push(Annotation::Failed(error)),
+            Err(message) if fails => {
+                let took = began.elapsed();
+                out.push(Annotation::Failed(Error { message, took }));
+            }
             Err(_) => {}
         }
     }

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use self::{compiled::Validator, evaluate::evaluate, report::Report};
 use super::{
-    Family, Params, Policies, is_exempt,
+    Family, Params, Policies, PolicyMetrics, is_exempt,
     selection::{Invocation, Selected, select},
     subject::Subject,
 };
@@ -54,15 +54,17 @@ pub(crate) struct ValidatingAdmissionPolicy {
     params: Params,
     stored: Stored,
     compiler: BlockingPool,
+    metrics: PolicyMetrics,
 }
 
 impl ValidatingAdmissionPolicy {
-    pub(crate) fn new(environment: &Environment) -> Self {
+    pub(crate) fn new(environment: &Environment, metrics: &PolicyMetrics) -> Self {
         Self {
             policies: environment.validating_policies.clone(),
             params: environment.params.clone(),
             stored: Stored(environment.store.clone()),
             compiler: environment.compiler.clone(),
+            metrics: metrics.clone(),
         }
     }
 
@@ -141,7 +143,7 @@ impl Plugin for ValidatingAdmissionPolicy {
             return Ok(());
         }
         let mut subject = Subject::new(&request, namespace);
-        let mut report = Report::new(cx);
+        let mut report = Report::new(cx, &self.metrics);
         for selected in &selected {
             match selected {
                 Selected::Misconfigured(found) => {

@@ -14,6 +14,7 @@ use crate::admission::{
     policy::{
         binding::{Action, Binding},
         definition::Policy,
+        metrics::PolicyMetrics,
     },
 };
 
@@ -23,6 +24,7 @@ const FAILURE_KEY: &str = "validation.policy.admission.k8s.io/validation_failure
 /// The findings of the policies of a request.
 pub(super) struct Report<'a> {
     cx: &'a RequestContext,
+    metrics: &'a PolicyMetrics,
     /// The first denial, by its message and its reason.
     denied: Option<(String, String)>,
     /// Audit annotations: distinct values by key.
@@ -41,9 +43,10 @@ struct Failure<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(cx: &'a RequestContext) -> Self {
+    pub(super) fn new(cx: &'a RequestContext, metrics: &'a PolicyMetrics) -> Self {
         Self {
             cx,
+            metrics,
             denied: None,
             annotations: Vec::new(),
         }
@@ -63,8 +66,16 @@ impl<'a> Report<'a> {
 
     /// Adds the outcome of an evaluation.
     pub(super) fn add(&mut self, policy: &Policy<Validating>, binding: &Binding, outcome: Outcome) {
+        for error in &outcome.ignored {
+            let took = error.took;
+            self.metrics
+                .validated(binding, "allow", &error.message, took);
+        }
         for denial in &outcome.denials {
             for action in &binding.actions {
+                let (label, took) = (action.metric_label(), denial.took);
+                self.metrics
+                    .validated(binding, label, &denial.message, took);
                 match action {
                     Action::Deny => {
                         self.deny(policy, Some(binding), &denial.message, &denial.reason);
@@ -79,7 +90,12 @@ impl<'a> Report<'a> {
                 Annotation::Publish { key, value } => {
                     self.annotate(format!("{}/{key}", policy.name), value);
                 }
-                Annotation::Failed(error) => self.deny(policy, Some(binding), &error, ""),
+                Annotation::Failed(error) => {
+                    let took = error.took;
+                    self.metrics
+                        .validated(binding, "deny", &error.message, took);
+                    self.deny(policy, Some(binding), &error.message, "");
+                }
             }
         }
     }
