@@ -116,3 +116,141 @@ async fn policies_do_not_see_policies_and_reviews() {
     server.admin(&policy, Value::Null).await;
     assert_eq!(create(&server, "x", json!({})).await.code, 201);
 }
+
+#[tokio::test]
+async fn expressions_that_do_not_compile_are_refused() {
+    let server = Server::start().await;
+    let validation = json!([{"expression": "object.spec."}]);
+    let condition = json!([{"name": "c", "expression": "object.a ="}]);
+    let fine = json!([{"expression": "true"}]);
+    let patch = |expression: &str| json!([{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]);
+    let hook = |conditions: &Value| {
+        json!([{
+            "name": "h.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "clientConfig": {"url": "https://example.com"}, "matchConditions": conditions,
+        }])
+    };
+    for (plural, object, field) in [
+        (
+            "validatingadmissionpolicies",
+            json!({"spec": {"validations": validation}}),
+            "spec.validations[0].expression",
+        ),
+        (
+            "validatingadmissionpolicies",
+            json!({"spec": {"validations": fine, "matchConditions": condition}}),
+            "spec.matchConditions[0].expression",
+        ),
+        (
+            "validatingadmissionpolicies",
+            json!({"spec": {"validations": fine, "variables": [{"name": "v", "expression": "1 +"}]}}),
+            "spec.variables[0].expression",
+        ),
+        (
+            "mutatingadmissionpolicies",
+            json!({"spec": {"reinvocationPolicy": "Never", "mutations": patch("[1 +]")}}),
+            "spec.mutations[0].jsonPatch.expression",
+        ),
+        (
+            "validatingwebhookconfigurations",
+            json!({"webhooks": hook(&condition)}),
+            "webhooks[0].matchConditions[0].expression",
+        ),
+    ] {
+        let mut object = object;
+        object["metadata"] = json!({"name": "broken"});
+        if object["spec"].is_object() {
+            object["spec"]["matchConstraints"] = constraints("configmaps");
+        }
+        let refused = server
+            .ask(ADMIN, &format!("POST {GROUP}/{plural}"), object)
+            .await;
+        assert_eq!(refused.code, 422, "{field}: {}", refused.text);
+        let causes = &refused.json()["details"]["causes"];
+        let cause = causes
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|c| c["field"] == field);
+        let message = cause.unwrap_or_else(|| panic!("{field}: {causes}"))["message"].to_string();
+        assert!(message.contains("Syntax error"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn invalid_selectors_are_refused() {
+    let server = Server::start().await;
+    let wrong = json!({"matchExpressions": [{"key": "a", "operator": "Near"}]});
+    let policy = |selector: &str| {
+        let mut constraints = constraints("configmaps");
+        constraints[selector] = wrong.clone();
+        json!({"spec": {"validations": [{"expression": "true"}], "matchConstraints": constraints}})
+    };
+    let hook = json!({"webhooks": [{
+        "name": "h.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        "clientConfig": {"url": "https://example.com"}, "objectSelector": wrong,
+    }]});
+    let reference = json!({"spec": {
+        "policyName": "p", "validationActions": ["Deny"],
+        "paramRef": {"selector": wrong, "parameterNotFoundAction": "Deny"},
+    }});
+    for (plural, object, field) in [
+        (
+            "validatingadmissionpolicies",
+            policy("namespaceSelector"),
+            "spec.matchConstraints.namespaceSelector.matchExpressions[0].operator",
+        ),
+        (
+            "validatingadmissionpolicies",
+            policy("objectSelector"),
+            "spec.matchConstraints.objectSelector.matchExpressions[0].operator",
+        ),
+        (
+            "validatingwebhookconfigurations",
+            hook,
+            "webhooks[0].objectSelector.matchExpressions[0].operator",
+        ),
+        (
+            "validatingadmissionpolicybindings",
+            reference,
+            "spec.paramRef.selector.matchExpressions[0].operator",
+        ),
+    ] {
+        let mut object = object;
+        object["metadata"] = json!({"name": "broken"});
+        let refused = server
+            .ask(ADMIN, &format!("POST {GROUP}/{plural}"), object)
+            .await;
+        assert_eq!(refused.code, 422, "{field}: {}", refused.text);
+        let causes = &refused.json()["details"]["causes"];
+        let mut fields = causes.as_array().into_iter().flatten();
+        assert!(
+            fields.any(|cause| cause["field"] == field),
+            "{field}: {causes}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_policies_are_bearable() {
+    let server = Server::start().await;
+    for i in 0..1000 {
+        let spec = json!({"validations": [{
+            "expression": format!("object.metadata.name != 'denied-{i}'"),
+        }]});
+        validating(&server, &format!("p{i}"), spec).await;
+    }
+    assert_eq!(create(&server, "fine", json!({})).await.code, 201);
+    let denied = create(&server, "denied-999", json!({})).await;
+    assert!(
+        denied
+            .message()
+            .contains("ValidatingAdmissionPolicy 'p999' with binding 'p999' denied request"),
+        "{}",
+        denied.text
+    );
+    let secret = json!({"metadata": {"name": "s"}});
+    server
+        .admin("POST /api/v1/namespaces/default/secrets", secret)
+        .await;
+}

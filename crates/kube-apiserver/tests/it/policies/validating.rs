@@ -249,3 +249,41 @@ async fn a_repeated_apply_is_evaluated_again() {
     .await;
     assert_eq!(server.ask(ADMIN, &request, object).await.code, 422);
 }
+
+#[tokio::test]
+async fn a_connect_has_its_options_as_the_object() {
+    let server = Server::start().await;
+    let pods = "/api/v1/namespaces/default/pods";
+    let accounts = "POST /api/v1/namespaces/default/serviceaccounts";
+    let account = json!({"metadata": {"name": "default"}});
+    server.admin(accounts, account).await;
+    let pod =
+        json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    server.admin(&format!("POST {pods}"), pod).await;
+    let spec = json!({
+        "matchConstraints": constraints("pods/exec"),
+        "validations": [
+            {"expression": "object.kind == 'PodExecOptions' && oldObject == null && request.options == null"},
+            {"expression": "request.operation == 'CONNECT' && request.kind.kind == 'PodExecOptions'"},
+            {
+                "expression": "!('rm' in object.command)",
+                "messageExpression": "object.container + ' must keep its files'",
+            },
+        ],
+    });
+    validating(&server, "exec", spec).await;
+    let exec =
+        |command: &str| format!("POST {pods}/p/exec?command={command}&container=c&stdout=true");
+    let denied = server.ask(ADMIN, &exec("rm"), Value::Null).await;
+    assert_eq!(denied.code, 422, "{}", denied.text);
+    assert!(
+        denied
+            .message()
+            .ends_with("denied request: c must keep its files"),
+        "{}",
+        denied.text
+    );
+    // It is admitted, and fails because it is not upgraded.
+    let admitted = server.ask(ADMIN, &exec("ls"), Value::Null).await;
+    assert_eq!(admitted.code, 400, "{}", admitted.text);
+}
