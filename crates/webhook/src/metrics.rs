@@ -2,6 +2,8 @@
 
 use kubewright_metrics::{Counter, CounterVec, Gauge, GaugeVec, Histogram, HistogramVec, Registry};
 
+use crate::certificates::ReadMetrics;
+
 /// The upper bounds of latencies, in seconds.
 static LATENCY_SECONDS: [f64; 12] = [
     1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0,
@@ -15,6 +17,7 @@ pub(crate) struct Metrics {
     in_flight: GaugeVec<1>,
     panics: CounterVec<0>,
     conversion_panics: CounterVec<0>,
+    pub(crate) certificate_reads: ReadMetrics,
 }
 
 /// The metrics of one path.
@@ -56,6 +59,7 @@ impl Metrics {
                 "Total number of conversion webhook panics",
                 [],
             ),
+            certificate_reads: ReadMetrics::default(),
         };
         metrics.panics.with([]);
         metrics.conversion_panics.with([]);
@@ -68,6 +72,7 @@ impl Metrics {
         registry.register(self.in_flight.clone());
         registry.register(self.panics.clone());
         registry.register(self.conversion_panics.clone());
+        self.certificate_reads.register(registry);
     }
 
     /// Returns the metrics of a path. The likely codes exist from the start.

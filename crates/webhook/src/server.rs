@@ -53,8 +53,8 @@ impl WebhookServer {
     /// Creates a server.
     pub fn new(webhooks: Webhooks, certificates: Certificates) -> Self {
         Self {
+            certificates: certificates.with_metrics(webhooks.certificate_reads()),
             webhooks,
-            certificates,
             presented: Arc::default(),
         }
     }

@@ -23,6 +23,7 @@ use serde_json::Value;
 use crate::{
     Defaulter, Validator, Webhook,
     admission::Admission,
+    certificates::ReadMetrics,
     conversion,
     converter::Converter,
     error::WebhookError,
@@ -200,6 +201,10 @@ impl Webhooks {
     /// Replaces the client that webhooks work with. A manager's client reads from the caches of its controllers.
     pub fn set_client(&self, client: Client) {
         *self.0.client.write() = Some(client);
+    }
+
+    pub(crate) fn certificate_reads(&self) -> &ReadMetrics {
+        &self.0.metrics.certificate_reads
     }
 
     /// Adds the metrics to a registry, under the names of controller-runtime; to be called once for each registry.

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use super::{CertificateError, Presented};
+use super::{CertificateError, Presented, ReadMetrics};
 
 /// The file names of a mounted TLS Secret.
 const CERTIFICATE: &str = "tls.crt";
@@ -26,14 +26,14 @@ pub(super) async fn read(directory: &Path) -> Result<(Vec<u8>, Vec<u8>), Certifi
 
 /// Looks for other contents for ever. The old certificate stays in use while the new one is not usable, for
 /// example because only one of the files has been written.
-pub(super) async fn follow(directory: &Path, presented: &Presented) {
+pub(super) async fn follow(directory: &Path, presented: &Presented, metrics: &ReadMetrics) {
     loop {
         tokio::time::sleep(INTERVAL).await;
         let replaced = match read(directory).await {
             Ok((certificate, key)) => presented.replace(&certificate, &key),
             Err(error) => Err(error),
         };
-        match replaced {
+        match metrics.count(replaced) {
             Ok(true) => tracing::info!(directory = %directory.display(), "certificate replaced"),
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "cannot replace the certificate"),

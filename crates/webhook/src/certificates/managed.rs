@@ -15,7 +15,7 @@ use kubewright_controller::Clock;
 use parking_lot::Mutex;
 
 use super::{
-    CertificateError, Presented,
+    CertificateError, Presented, ReadMetrics,
     bundles::{Bundles, Written},
     issue::{Issued, certificates},
 };
@@ -69,6 +69,7 @@ pub struct ManagedCertificates {
     interval: Duration,
     clock: Clock,
     bundles: Bundles,
+    pub(super) metrics: ReadMetrics,
     /// The authorities that this replica presented certificates of.
     served: Arc<Mutex<Vec<String>>>,
 }
@@ -83,6 +84,7 @@ impl ManagedCertificates {
             interval: INTERVAL,
             clock: Arc::new(jiff::Timestamp::now),
             bundles: Bundles::new(namespace, service),
+            metrics: ReadMetrics::default(),
             served: Arc::default(),
         }
     }
@@ -126,7 +128,7 @@ impl ManagedCertificates {
     /// Returns the first certificate, once the Secret can be read and written. Errors are logged and retried.
     pub(super) async fn obtain(&self) -> Result<Presented, CertificateError> {
         loop {
-            let issued = match self.current().await {
+            let issued = match self.metrics.count(self.current().await) {
                 Ok(issued) => issued,
                 Err(error) => {
                     tracing::warn!(%error, "no certificate yet");
@@ -166,7 +168,7 @@ impl ManagedCertificates {
 
     /// Tells clients whom to trust, then presents the certificate of the Secret.
     async fn refresh(&self, presented: &Presented) -> Result<Written, CertificateError> {
-        let issued = self.current().await?;
+        let issued = self.metrics.count(self.current().await)?;
         let written = self.bundles.write(&self.client, &issued.bundle()).await;
         let (certificate, key) = (issued.certificate.as_bytes(), issued.key.as_bytes());
         if presented.certificate() != certificate && written != Written::Failed {

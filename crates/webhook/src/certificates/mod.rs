@@ -4,6 +4,7 @@ mod bundles;
 mod files;
 mod issue;
 mod managed;
+mod metrics;
 mod presented;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use kubewright_serve::TlsError;
 
 pub use managed::ManagedCertificates;
+pub(crate) use metrics::ReadMetrics;
 pub(crate) use presented::Presented;
 
 /// The source of a server's certificate.
@@ -25,7 +27,10 @@ pub(crate) use presented::Presented;
 /// # let _ = certificates;
 /// ```
 #[derive(Clone, Debug)]
-pub struct Certificates(Source);
+pub struct Certificates {
+    source: Source,
+    metrics: ReadMetrics,
+}
 
 #[derive(Clone, Debug)]
 enum Source {
@@ -73,28 +78,46 @@ impl Certificates {
     /// Takes the certificate `tls.crt` and the key `tls.key` of a directory, the file names of a mounted TLS Secret. They are
     /// read again every ten seconds.
     pub fn directory(path: impl Into<PathBuf>) -> Self {
-        Self(Source::Directory(path.into()))
+        Self::of(Source::Directory(path.into()))
     }
 
     /// Issues certificates and keeps them in a Secret. They are replaced before they expire.
     pub fn managed(managed: ManagedCertificates) -> Self {
-        Self(Source::Managed(managed))
+        Self::of(Source::Managed(managed))
     }
 
     /// Takes a PEM certificate chain and its PEM key, which never change.
     pub fn pem(certificate: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
-        Self(Source::Pem {
+        Self::of(Source::Pem {
             certificate: certificate.into(),
             key: key.into(),
         })
     }
 
+    fn of(source: Source) -> Self {
+        Self {
+            source,
+            metrics: ReadMetrics::default(),
+        }
+    }
+
+    /// Counts reads in these metrics.
+    pub(crate) fn with_metrics(mut self, metrics: &ReadMetrics) -> Self {
+        self.metrics = metrics.clone();
+        if let Source::Managed(managed) = &mut self.source {
+            managed.metrics = metrics.clone();
+        }
+        self
+    }
+
     /// Returns the first certificate.
     pub(crate) async fn obtain(&self) -> Result<Presented, CertificateError> {
-        match &self.0 {
+        match &self.source {
             Source::Directory(path) => {
-                let (certificate, key) = files::read(path).await?;
-                Presented::new(&certificate, &key)
+                let read = files::read(path).await;
+                let presented =
+                    read.and_then(|(certificate, key)| Presented::new(&certificate, &key));
+                self.metrics.count(presented)
             }
             Source::Managed(managed) => managed.obtain().await,
             Source::Pem { certificate, key } => Presented::new(certificate, key),
@@ -103,8 +126,8 @@ impl Certificates {
 
     /// Replaces the certificate whenever there is a new one. Does not end.
     pub(crate) async fn keep(&self, presented: &Presented) {
-        match &self.0 {
-            Source::Directory(path) => files::follow(path, presented).await,
+        match &self.source {
+            Source::Directory(path) => files::follow(path, presented, &self.metrics).await,
             Source::Managed(managed) => managed.keep(presented).await,
             Source::Pem { .. } => std::future::pending().await,
         }

@@ -240,7 +240,10 @@ async fn files_that_are_replaced_are_presented_once_they_fit() {
     std::fs::create_dir_all(&directory).unwrap();
     write("tls.crt", &old.certificate);
     write("tls.key", &old.key);
-    let certificates = Certificates::directory(&directory);
+    let reads = ReadMetrics::default();
+    let registry = kubewright_metrics::Registry::new();
+    reads.register(&registry);
+    let certificates = Certificates::directory(&directory).with_metrics(&reads);
     let presented = Arc::new(certificates.obtain().await.unwrap());
     let kept = presented.clone();
     let keeping = tokio::spawn(async move { certificates.keep(&kept).await });
@@ -250,6 +253,13 @@ async fn files_that_are_replaced_are_presented_once_they_fit() {
     write("tls.crt", &new.certificate);
     tokio::time::sleep(later).await;
     assert_eq!(presented.certificate(), old.certificate.as_bytes());
+    let scrape = registry.encode();
+    for line in [
+        "certwatcher_read_certificate_total 3\n",
+        "certwatcher_read_certificate_errors_total 2\n",
+    ] {
+        assert!(scrape.contains(line), "{scrape}");
+    }
     write("tls.key", &new.key);
     tokio::time::sleep(later).await;
     assert_eq!(presented.certificate(), new.certificate.as_bytes());
