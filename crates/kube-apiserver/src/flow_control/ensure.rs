@@ -22,7 +22,7 @@ use kubewright_machinery::{
 };
 use kubewright_store::{Range, Store};
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     GROUP,
@@ -76,15 +76,22 @@ impl Ensurer {
         for wanted in objects(now) {
             is_new &= wanted.create(&*self.store).await?;
         }
-        match is_new {
-            true => Ok(()),
-            false => self.ensure(server).await,
+        if !is_new {
+            self.restore(server).await;
         }
+        Ok(())
     }
 
     /// Creates objects that are missing, restores those that were changed, and deletes those that are no longer part of a new
-    /// cluster.
-    pub(super) async fn ensure(&self, server: &ApiServer) -> Result<(), Status> {
+    /// cluster. After an error, for example of a webhook, they are looked at again after the next interval.
+    pub(super) async fn restore(&self, server: &ApiServer) {
+        if let Err(error) = self.ensure(server).await {
+            tracing::warn!(%error, "cannot restore the flow schemas and priority levels");
+            self.generation.store(0, Ordering::Relaxed);
+        }
+    }
+
+    async fn ensure(&self, server: &ApiServer) -> Result<(), Status> {
         let mut wanted = objects(self.clock.now());
         wanted.sort_by_key(Bootstrapped::is_mandatory);
         for wanted in &wanted {
@@ -122,8 +129,9 @@ impl Ensurer {
                     serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
                 if auto_update(&object) == Some(true) {
                     let path = format!("/apis/{GROUP}/v1/{plural}/{name}");
+                    let options = json!({"kind": "DeleteOptions", "apiVersion": "v1"});
                     let media = "application/json";
-                    send(server, Method::DELETE, &path, media, &Value::Null).await?;
+                    send(server, Method::DELETE, &path, media, &options).await?;
                 }
             }
         }
@@ -170,8 +178,6 @@ fn auto_update(object: &Value) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn wanted(name: &str) -> Bootstrapped {

@@ -71,19 +71,13 @@ impl Matcher {
         self.ensurer.bootstrap(server).await
     }
 
-    /// Restores the objects of a new cluster that were changed or deleted.
-    async fn ensure(&self) {
-        let server = self.server.lock().as_ref().and_then(WeakApiServer::upgrade);
-        let Some(server) = server else { return };
-        if let Err(error) = self.ensurer.ensure(&server).await {
-            tracing::warn!(%error, "cannot restore the flow schemas and priority levels");
-        }
+    fn server(&self) -> Option<ApiServer> {
+        self.server.lock().as_ref().and_then(WeakApiServer::upgrade)
     }
 
     /// Says in the conditions of flow schemas whether their priority levels exist. Others may be served meanwhile.
     async fn settle(&self, unsettled: Vec<Unsettled>) {
-        let server = self.server.lock().as_ref().and_then(WeakApiServer::upgrade);
-        let Some(server) = server else { return };
+        let Some(server) = self.server() else { return };
         for schema in unsettled {
             let path = format!(
                 "/apis/{GROUP}/v1/flowschemas/{}/status?fieldManager={CONSUMER}&force=true",
@@ -116,8 +110,8 @@ impl FlowControl for Matcher {
                 is_due,
             )
         };
-        if is_due {
-            self.ensure().await;
+        if is_due && let Some(server) = self.server() {
+            self.ensurer.restore(&server).await;
         }
         match unsettled {
             Some(unsettled) if !unsettled.is_empty() => self.settle(unsettled).await,

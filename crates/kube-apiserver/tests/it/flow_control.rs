@@ -386,10 +386,26 @@ async fn the_objects_of_a_new_cluster_are_restored_after_a_minute_and_at_the_sta
         Server(builder.build().await.expect("a server in memory starts"))
     };
     let server = start().await;
+    let level = |name: &str, annotations: Value| {
+        json!({
+            "metadata": {"name": name, "annotations": annotations},
+            "spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}},
+        })
+    };
+    let levels = format!("POST {FLOW}/prioritylevelconfigurations");
+    let updated = json!({"apf.kubernetes.io/autoupdate-spec": "true"});
+    for object in [level("former", updated), level("own", json!({}))] {
+        assert_eq!(server.ask(ADMIN, &levels, object).await.0, 201);
+    }
     spoil(&server).await;
     assert_eq!(restored(&server).await, (false, false));
     clock.0.fetch_add(61, Ordering::SeqCst);
     assert_eq!(restored(&server).await, (true, true));
+    for (name, code) in [("former", 404), ("own", 200)] {
+        let get = format!("GET {FLOW}/prioritylevelconfigurations/{name}");
+        let answer = server.ask(ADMIN, &get, Value::Null).await;
+        assert_eq!(answer.0, code, "{name}");
+    }
     spoil(&server).await;
     assert_eq!(restored(&server).await, (false, false));
     drop(server);
