@@ -5,11 +5,11 @@ use std::ops::Deref;
 use kubewright_controller::{Client, Object, Result};
 use kubewright_machinery::gvk::GroupVersionKind;
 use parking_lot::Mutex;
-use serde_json::value::RawValue;
+use serde_json::error::Category;
 
 use crate::{
     error::NoClient,
-    review::{AdmissionRequest, AdmissionResponse},
+    review::{AdmissionRequest, AdmissionResponse, unparsable},
 };
 
 /// The context of a review: the request, the client of the operator, and the warnings for the user.
@@ -110,19 +110,19 @@ impl<'a> Admission<'a> {
     ///
     /// Fails if it is not an object of that type.
     pub fn old<K: Object>(&self) -> Result<Option<K>, Undecodable> {
-        let old = self.request.old_object();
+        let old = self.request.old_object_text();
         old.map(|old| self.decode(Some(old))).transpose()
     }
 
     /// Decodes an object of the request.
-    pub(crate) fn decode<K: Object>(&self, object: Option<&RawValue>) -> Result<K, Undecodable> {
+    pub(crate) fn decode<K: Object>(&self, object: Option<&str>) -> Result<K, Undecodable> {
         let object = object.ok_or_else(|| Undecodable("there is no content to decode".into()))?;
         self.check_kind::<K>(object)?;
-        serde_json::from_str(object.get()).map_err(|error| Undecodable(error.to_string()))
+        serde_json::from_str(object).map_err(|error| undecodable(&error))
     }
 
     /// Fails if an object is of another kind than the type. The review says of which kind it is, or else the object.
-    fn check_kind<K: Object>(&self, object: &RawValue) -> Result<(), Undecodable> {
+    fn check_kind<K: Object>(&self, object: &str) -> Result<(), Undecodable> {
         let given = self.request.kind();
         let is = |group: &str, version: &str, kind: &str| {
             K::kind(&()) == kind && K::version(&()) == version && K::group(&()) == group
@@ -168,16 +168,23 @@ impl<'a> Deref for Admission<'a> {
 #[error("{0}")]
 pub struct Undecodable(String);
 
+/// Returns the error of an object that does not fit its type, or is not even JSON.
+fn undecodable(error: &serde_json::Error) -> Undecodable {
+    Undecodable(match error.classify() {
+        Category::Syntax | Category::Eof => unparsable(error),
+        Category::Data | Category::Io => error.to_string(),
+    })
+}
+
 /// Returns the kind that an object says it is of.
-fn own_kind(object: &RawValue) -> Result<GroupVersionKind, Undecodable> {
+fn own_kind(object: &str) -> Result<GroupVersionKind, Undecodable> {
     #[derive(Default, serde::Deserialize)]
     #[serde(rename_all = "camelCase", default)]
     struct TypeMeta {
         api_version: String,
         kind: String,
     }
-    let meta: TypeMeta =
-        serde_json::from_str(object.get()).map_err(|error| Undecodable(error.to_string()))?;
+    let meta: TypeMeta = serde_json::from_str(object).map_err(|error| undecodable(&error))?;
     let (group, version) = meta
         .api_version
         .split_once('/')

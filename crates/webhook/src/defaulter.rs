@@ -93,7 +93,7 @@ impl<K: Object, D: Defaulter<K>> Handler for Defaulting<D, K> {
         if ctx.operation() == Operation::Delete {
             return AdmissionResponse::allowed();
         }
-        let original = ctx.object();
+        let original = ctx.object_text();
         let mut object: K = match ctx.decode(original) {
             Ok(object) => object,
             Err(error) => return AdmissionResponse::errored(400, error.to_string()),

@@ -56,6 +56,7 @@ mod error;
 mod field_errors;
 mod handler;
 mod journal;
+mod members;
 mod metrics;
 mod patch;
 mod registration;

@@ -209,13 +209,13 @@ impl<K: Object, V: Validator<K>> Handler for Validating<V, K> {
         };
         let verdict = match ctx.operation() {
             Operation::Connect => Ok(()),
-            Operation::Create => match ctx.decode::<K>(ctx.object()) {
+            Operation::Create => match ctx.decode::<K>(ctx.object_text()) {
                 Ok(object) => self.validator.validate_create(ctx, &object).await,
                 Err(error) => return unreadable(error),
             },
             Operation::Update => {
-                let objects = ctx.decode::<K>(ctx.object()).and_then(|new| {
-                    let old = ctx.decode::<K>(ctx.old_object())?;
+                let objects = ctx.decode::<K>(ctx.object_text()).and_then(|new| {
+                    let old = ctx.decode::<K>(ctx.old_object_text())?;
                     Ok((old, new))
                 });
                 match objects {
@@ -223,7 +223,7 @@ impl<K: Object, V: Validator<K>> Handler for Validating<V, K> {
                     Err(error) => return unreadable(error),
                 }
             }
-            Operation::Delete => match ctx.decode::<K>(ctx.old_object()) {
+            Operation::Delete => match ctx.decode::<K>(ctx.old_object_text()) {
                 Ok(object) => self.validator.validate_delete(ctx, &object).await,
                 Err(error) => return unreadable(error),
             },

@@ -42,6 +42,8 @@ const OPERATIONS: [Operation; 2] = [Operation::Create, Operation::Update];
 pub struct Webhook {
     pub(crate) handler: Arc<dyn DynHandler>,
     registration: Registration,
+    /// Whether the handler decodes objects that are created or updated, and so finds those that are not JSON.
+    pub(crate) decodes: bool,
     /// The operations of rules that name none.
     operations: Vec<Operation>,
 }
@@ -78,9 +80,13 @@ impl Webhook {
         let (version, kind) = (K::version(&()), K::kind(&()).to_lowercase());
         let path = format!("/{verb}-{group}-{version}-{kind}");
         let name = format!("{letter}{kind}-{version}.kb.io");
-        Self::raw(type_, &path, handler)
+        let webhook = Self::raw(type_, &path, handler)
             .named(&name)
-            .rule(Rule::of::<K>())
+            .rule(Rule::of::<K>());
+        Self {
+            decodes: true,
+            ..webhook
+        }
     }
 
     fn raw(type_: WebhookType, path: &str, handler: Arc<dyn DynHandler>) -> Self {
@@ -102,6 +108,7 @@ impl Webhook {
         Self {
             handler,
             registration,
+            decodes: false,
             operations: OPERATIONS.to_vec(),
         }
     }

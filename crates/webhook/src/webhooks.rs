@@ -27,10 +27,13 @@ use crate::{
     conversion,
     converter::Converter,
     error::WebhookError,
+<<<<<<< HEAD
     handler::DynHandler,
     journal::Journal,
+=======
+>>>>>>> 4dada43b (Parse the objects of admission reviews once)
     metrics::{Metrics, PathMetrics},
-    review::{AdmissionResponse, Decoded, decode, encode},
+    review::{AdmissionResponse, Decoded, Operation, Parts, decode, decode_parts, encode},
 };
 
 /// The path of conversion reviews.
@@ -100,7 +103,7 @@ struct Route {
 }
 
 enum Target {
-    Admission(Arc<dyn DynHandler>),
+    Admission(Webhook),
     Conversion(Converter),
 }
 
@@ -161,7 +164,7 @@ impl WebhooksBuilder {
             }
         };
         for webhook in &self.webhooks {
-            add(webhook.path(), Target::Admission(webhook.handler.clone()))?;
+            add(webhook.path(), Target::Admission(webhook.clone()))?;
         }
         if !self.converter.crds().is_empty() {
             add(CONVERT, Target::Conversion(self.converter.clone()))?;
@@ -236,19 +239,28 @@ impl Webhooks {
         };
         let in_flight = InFlight::begin(&route.metrics);
         let response = match &route.target {
+<<<<<<< HEAD
             Target::Admission(handler) => self.admit(request, &**handler, &in_flight).await,
             Target::Conversion(converter) => self.convert(request, converter, &in_flight).await,
+=======
+            Target::Admission(webhook) => self.admit(request, webhook).await,
+            Target::Conversion(converter) => self.convert(request, converter).await,
+>>>>>>> 4dada43b (Parse the objects of admission reviews once)
         };
         route.metrics.answered(response.status());
         response
     }
 
+<<<<<<< HEAD
     async fn admit<B>(
         &self,
         request: Request<B>,
         handler: &dyn DynHandler,
         in_flight: &InFlight<'_>,
     ) -> Response<Full<Bytes>>
+=======
+    async fn admit<B>(&self, request: Request<B>, webhook: &Webhook) -> Response<Full<Bytes>>
+>>>>>>> 4dada43b (Parse the objects of admission reviews once)
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BoxError>,
@@ -276,17 +288,29 @@ impl Webhooks {
             let text = format!("contentType={content_type}, expected application/json");
             return refuse(400, text);
         }
+        // The handler finds out whether the objects are JSON, if it decodes them.
+        let parts = match webhook.decodes {
+            true => Parts::of(&body),
+            false => None,
+        };
+        let decoded = parts.as_ref().and_then(|parts| decode_parts(parts).ok());
+        let decoded = decoded.filter(|decoded| {
+            let operation = decoded.request.operation();
+            matches!(operation, Operation::Create | Operation::Update)
+        });
         let Decoded {
             api_version,
             request,
-        } = match decode(&body) {
+        } = match decoded.map_or_else(|| decode(&body), Ok) {
             Ok(decoded) => decoded,
             Err(error) => return refuse(400, error),
         };
         let client = self.0.client.read().clone();
         let uid = request.uid().to_owned();
         let ctx = Admission::new(request, client.as_ref());
-        let answered = AssertUnwindSafe(handler.answer(&ctx)).catch_unwind().await;
+        let answered = AssertUnwindSafe(webhook.handler.answer(&ctx))
+            .catch_unwind()
+            .await;
         let response = match answered {
             Ok(response) => ctx.annotate(response),
             Err(panic) => {

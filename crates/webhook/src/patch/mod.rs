@@ -14,18 +14,20 @@ mod tests;
 use serde_json::{Value, value::RawValue};
 
 use narrow::narrow;
-use node::{Fields, Key, Node};
+use node::{Fields, Node};
 pub use operation::PatchOperation;
+
+use crate::members::Members;
 
 /// Returns the operations that make the change from `before` to `after` on `original`. Both were written by `serde_json`.
 pub(crate) fn changes(
     before: &str,
     after: &str,
-    original: &RawValue,
+    original: &str,
 ) -> serde_json::Result<Vec<PatchOperation>> {
     let mut patch = Patch::default();
     let narrowed = narrow(before, after);
-    let (before, after, original) = match patch.descend(&narrowed.keys, original)? {
+    let (before, after, original) = match patch.descend(&narrowed.keys, original) {
         Some(original) => (narrowed.before, narrowed.after, original),
         // The original lacks the object.
         None => (before, after, original),
@@ -33,7 +35,7 @@ pub(crate) fn changes(
     patch.value(
         serde_json::from_str(before)?,
         serde_json::from_str(after)?,
-        original,
+        serde_json::from_str(original)?,
     )?;
     Ok(patch.operations)
 }
@@ -47,23 +49,20 @@ struct Patch {
 }
 
 impl Patch {
-    /// Goes to an object inside the original, if it is there.
-    fn descend<'a>(
-        &mut self,
-        keys: &[&str],
-        original: &'a RawValue,
-    ) -> serde_json::Result<Option<&'a RawValue>> {
+    /// Goes to an object inside the original, if it is there under the same keys.
+    fn descend<'a>(&mut self, keys: &[&str], original: &'a str) -> Option<&'a str> {
         let (mut at, mut path) = (original, String::new());
         for key in keys {
-            let Key(key) = serde_json::from_str(key)?;
-            match node::field(at, &key)? {
-                Some(value) if value.get().starts_with('{') => at = value,
-                _ => return Ok(None),
+            at = member(at, key).filter(|value| value.starts_with('{'))?;
+            // Keys with escapes may be written in several ways.
+            let key = key.trim_matches('"');
+            if key.contains('\\') {
+                return None;
             }
-            push_key(&mut path, &key);
+            push_key(&mut path, key);
         }
         self.path = path;
-        Ok(Some(at))
+        Some(at)
     }
 
     /// Adds the operations for one value.
@@ -150,6 +149,17 @@ impl Patch {
             path: self.path.clone(),
         });
     }
+}
+
+/// Returns the value of a member of an object, by its key as JSON.
+fn member<'a>(object: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut members = Members::new(object, 0).ok()?;
+    while let Some((key, value)) = members.next().ok()? {
+        if object.get(key) == Some(wanted) {
+            return object.get(value);
+        }
+    }
+    None
 }
 
 /// Appends a key to a JSON pointer.

@@ -3,6 +3,8 @@
 //! A defaulter changes a few fields of a large object. Most of the two encodings is equal byte for byte, and is skipped here
 //! without being parsed.
 
+use crate::members::{string_end, value_end};
+
 /// Two objects at the same place of two documents, which are equal everywhere else.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Narrowed<'a> {
@@ -19,7 +21,8 @@ pub(super) fn narrow<'a>(before: &'a str, after: &'a str) -> Narrowed<'a> {
     let mut open = open_objects(before, common_prefix(before.as_bytes(), after.as_bytes()));
     while let Some(innermost) = open.last() {
         let start = innermost.start;
-        let ends = (end(before.as_bytes(), start), end(after.as_bytes(), start));
+        let end = |text: &str| value_end(text.as_bytes(), start);
+        let ends = (end(before), end(after));
         if let (Some(old), Some(new)) = ends
             && before.get(old..) == after.get(new..)
             && let (Some(before), Some(after)) = (before.get(start..old), after.get(start..new))
@@ -58,10 +61,10 @@ fn open_objects(text: &str, until: usize) -> Vec<Open<'_>> {
     while at < until {
         match bytes[at] {
             b'"' => {
-                let end = string_end(bytes, at);
-                if end >= until {
-                    break;
-                }
+                let end = match string_end(bytes, at) {
+                    Some(end) if end < until => end,
+                    _ => break,
+                };
                 if bytes[end] == b':' {
                     key = text.get(at..end);
                 }
@@ -89,43 +92,6 @@ fn open_objects(text: &str, until: usize) -> Vec<Open<'_>> {
         at += 1;
     }
     open
-}
-
-/// Returns the index after the container that begins at `start`.
-fn end(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut at = start;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => {
-                at = string_end(bytes, at);
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
-/// Returns the index after the string that begins at `start`.
-fn string_end(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
 }
 
 /// Returns the number of bytes at the beginning that are equal.

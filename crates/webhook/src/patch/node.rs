@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, Visitor},
+    de::{MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
@@ -69,39 +69,4 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 /// A key, borrowed unless it has escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(super) struct Key<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
-
-/// Returns a field of an object, without keeping the others; of several with one name the last. Other values have none.
-pub(super) fn field<'a>(
-    object: &'a RawValue,
-    key: &str,
-) -> serde_json::Result<Option<&'a RawValue>> {
-    if !object.get().starts_with('{') {
-        return Ok(None);
-    }
-    let mut from = serde_json::Deserializer::from_str(object.get());
-    from.deserialize_map(Wanted(key))
-}
-
-struct Wanted<'k>(&'k str);
-
-impl<'de> Visitor<'de> for Wanted<'_> {
-    type Value = Option<&'de RawValue>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = None;
-        while let Some(Key(key)) = map.next_key()? {
-            match key == self.0 {
-                true => found = Some(map.next_value()?),
-                false => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(found)
-    }
-}
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::AdmissionRequest;
+use super::{AdmissionRequest, Parts};
 
 /// The group of the reviews.
 const GROUP: &str = "admission.k8s.io";
@@ -38,8 +38,24 @@ pub(crate) fn decode(body: &[u8]) -> Result<Decoded<'_>, String> {
         Ok(text) => serde_json::from_str(text),
         Err(_) => serde_json::from_slice(body),
     };
-    let review: Review<'_> =
-        review.map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
+    checked(review.map_err(|error| unparsable(&error))?)
+}
+
+/// Decodes a review whose objects were taken out. The objects are not checked.
+pub(crate) fn decode_parts<'a>(parts: &'a Parts<'a>) -> Result<Decoded<'a>, String> {
+    let review = serde_json::from_str(&parts.rest);
+    let mut decoded = checked(review.map_err(|error| unparsable(&error))?)?;
+    decoded.request.set_objects(parts.object, parts.old_object);
+    Ok(decoded)
+}
+
+/// Returns the message for a text that is not JSON.
+pub(crate) fn unparsable(error: &serde_json::Error) -> String {
+    format!("couldn't get version/kind; json parse error: {error}")
+}
+
+/// Checks the version and the kind.
+fn checked(review: Review<'_>) -> Result<Decoded<'_>, String> {
     let kind = match &*review.kind {
         "" => KIND,
         kind => kind,
@@ -67,7 +83,12 @@ mod tests {
     use super::*;
 
     fn version(body: &str) -> Result<&'static str, String> {
-        decode(body.as_bytes()).map(|decoded| decoded.api_version)
+        let whole = decode(body.as_bytes()).map(|decoded| decoded.api_version);
+        if let Some(parts) = Parts::of(body.as_bytes()) {
+            let parts = decode_parts(&parts).map(|decoded| decoded.api_version);
+            assert_eq!(parts, whole);
+        }
+        whole
     }
 
     #[test]

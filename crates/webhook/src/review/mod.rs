@@ -1,10 +1,12 @@
 //! Admission reviews: the body that a cluster sends, and the body of the answer.
 
 mod decode;
+mod parts;
 mod request;
 mod response;
 
-pub(crate) use decode::{Decoded, decode};
+pub(crate) use decode::{Decoded, decode, decode_parts, unparsable};
+pub(crate) use parts::Parts;
 pub use request::{AdmissionRequest, Operation, UserInfo};
 pub use response::AdmissionResponse;
 pub(crate) use response::encode;

@@ -47,12 +47,21 @@ pub struct AdmissionRequest<'a> {
     operation: Cow<'a, str>,
     user_info: UserInfo,
     #[serde(borrow)]
-    object: Option<&'a RawValue>,
+    object: Option<ObjectText<'a>>,
     #[serde(borrow)]
-    old_object: Option<&'a RawValue>,
+    old_object: Option<ObjectText<'a>>,
     dry_run: Option<bool>,
     #[serde(borrow)]
     options: Option<&'a RawValue>,
+}
+
+/// An object of a review.
+#[derive(Clone, Copy, Debug)]
+enum ObjectText<'a> {
+    /// A JSON value.
+    Checked(&'a RawValue),
+    /// A text that may not be JSON.
+    Unchecked(&'a str),
 }
 
 /// The operation that a request asks for.
@@ -175,12 +184,28 @@ impl<'a> AdmissionRequest<'a> {
 
     /// Returns the object: the new one, or `None` when it is deleted.
     pub fn object(&self) -> Option<&'a RawValue> {
-        self.object
+        self.object.and_then(ObjectText::raw)
     }
 
     /// Returns the object as it is stored: `None` when it is created.
     pub fn old_object(&self) -> Option<&'a RawValue> {
-        self.old_object
+        self.old_object.and_then(ObjectText::raw)
+    }
+
+    /// Returns the text of the object, which whoever decodes it has to check.
+    pub(crate) fn object_text(&self) -> Option<&'a str> {
+        self.object.map(ObjectText::text)
+    }
+
+    /// Returns the text of the old object.
+    pub(crate) fn old_object_text(&self) -> Option<&'a str> {
+        self.old_object.map(ObjectText::text)
+    }
+
+    /// Sets the objects, whose texts need not be JSON.
+    pub(super) fn set_objects(&mut self, object: Option<&'a str>, old: Option<&'a str>) {
+        self.object = object.map(ObjectText::Unchecked);
+        self.old_object = old.map(ObjectText::Unchecked);
     }
 
     /// Reports whether the result of the request is not stored. A webhook must have no side effects then.
@@ -191,6 +216,29 @@ impl<'a> AdmissionRequest<'a> {
     /// Returns the options of the request, such as `DeleteOptions`.
     pub fn options(&self) -> Option<&'a RawValue> {
         self.options
+    }
+}
+
+impl<'a> ObjectText<'a> {
+    fn text(self) -> &'a str {
+        match self {
+            Self::Checked(raw) => raw.get(),
+            Self::Unchecked(text) => text,
+        }
+    }
+
+    /// Returns the value, unless the text is not JSON.
+    fn raw(self) -> Option<&'a RawValue> {
+        match self {
+            Self::Checked(raw) => Some(raw),
+            Self::Unchecked(text) => serde_json::from_str(text).ok(),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for ObjectText<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(from).map(Self::Checked)
     }
 }
 
