@@ -45,7 +45,13 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
     (
         3,
         "the cluster",
-        &["kube-apiserver", "builtin-controllers", "cluster"],
+        &[
+            "kube-apiserver",
+            "builtin-controllers",
+            "scheduler",
+            "nodes",
+            "cluster",
+        ],
     ),
     (
         4,
@@ -71,7 +77,15 @@ const WITHIN: [(&str, &[&str]); 16] = [
     ("store-durable", &["store"]),
     ("controller", &["informer", "workqueue"]),
     ("webhook", &["controller"]),
-    ("cluster", &["builtin-controllers", "kube-apiserver"]),
+    (
+        "cluster",
+        &[
+            "builtin-controllers",
+            "kube-apiserver",
+            "nodes",
+            "scheduler",
+        ],
+    ),
     ("operator", &["testing"]),
     ("scaffold", &["operator"]),
     ("cli", &["operator", "scaffold"]),
@@ -81,7 +95,7 @@ const WITHIN: [(&str, &[&str]); 16] = [
 const GATHERS_ALL: &str = "kubewright";
 
 /// Edges that go down and are wrong still, and why.
-const NEVER: [(&str, &[&str], &str); 3] = [
+const NEVER: [(&str, &[&str], &str); 5] = [
     ("apiserver", &["client"], "a server does not call itself"),
     (
         "controller",
@@ -92,6 +106,16 @@ const NEVER: [(&str, &[&str], &str); 3] = [
         "builtin-controllers",
         &["store", "store-durable", "store-etcd", "apiserver"],
         "built-in controllers see the API only, as everybody's do",
+    ),
+    (
+        "scheduler",
+        &["store", "store-redb", "store-etcd", "apiserver"],
+        "a scheduler sees the API only",
+    ),
+    (
+        "nodes",
+        &["store", "store-redb", "store-etcd", "apiserver"],
+        "nodes see the API only",
     ),
 ];
 

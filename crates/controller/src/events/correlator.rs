@@ -235,9 +235,10 @@ fn core_event(occurrence: &Occurrence) -> Event {
         last_timestamp: Some(Time(at)),
         source: Some(EventSource {
             component: Some(occurrence.reporter.controller.clone()),
-            host: None,
+            host: occurrence.reporter.host.clone(),
         }),
         reporting_component: Some(occurrence.reporter.controller.clone()),
+        reporting_instance: occurrence.reporter.host.clone(),
         ..Event::default()
     };
     event.metadata.name = Some(occurrence.name());

@@ -115,6 +115,8 @@ pub struct EventDraft {
 pub(super) struct Reporter {
     pub(super) controller: String,
     pub(super) instance: String,
+    /// The host that it runs on, in core events.
+    pub(super) host: Option<String>,
 }
 
 /// A recorded event.
@@ -193,15 +195,39 @@ impl Recorder {
 
     /// Records an event with all its fields.
     pub fn send(&self, draft: EventDraft) {
-        let occurrence = Occurrence {
+        if let Err(refused) = self.queue.try_send(self.occurrence(draft)) {
+            self.stats.dropped.inc();
+            tracing::debug!(error = %refused, "event dropped");
+        }
+    }
+
+    /// Records an event, waiting for room in the queue, so that a burst of events is slowed down and not dropped.
+    pub async fn send_when_ready(&self, draft: EventDraft) {
+        if self.queue.send(self.occurrence(draft)).await.is_err() {
+            self.stats.dropped.inc();
+            tracing::debug!("event dropped: nothing writes events any more");
+        }
+    }
+
+    /// Returns a recorder with the same queue, for events that happen on a host. Core events name it in their source.
+    #[must_use]
+    pub fn on_host(&self, host: &str) -> Self {
+        Self {
+            reporter: Arc::new(Reporter {
+                controller: self.reporter.controller.clone(),
+                instance: host.to_owned(),
+                host: Some(host.to_owned()),
+            }),
+            ..self.clone()
+        }
+    }
+
+    fn occurrence(&self, draft: EventDraft) -> Occurrence {
+        Occurrence {
             draft,
             reporter: self.reporter.clone(),
             at: (self.clock)(),
             pending: Some(self.pending.add()),
-        };
-        if let Err(refused) = self.queue.try_send(occurrence) {
-            self.stats.dropped.inc();
-            tracing::debug!(error = %refused, "event dropped");
         }
     }
 }
@@ -214,6 +240,7 @@ impl Reporter {
         Self {
             controller: controller.to_owned(),
             instance,
+            host: None,
         }
     }
 }

@@ -194,6 +194,7 @@ mod tests {
             reporter: Arc::new(Reporter {
                 controller: "shop".into(),
                 instance: "shop-host".into(),
+                host: None,
             }),
             at: Timestamp::from_second(second).unwrap(),
             pending: None,

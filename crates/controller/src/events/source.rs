@@ -21,8 +21,8 @@ struct Inner {
     groups: Arc<Groups>,
     stats: EventStats,
     pending: Pending,
-    /// A recorder to make others from, once the broadcaster has been added.
-    started: Mutex<Option<Recorder>>,
+    /// For each API a recorder to make others from, once its broadcaster has been added.
+    started: Mutex<[Option<Recorder>; 2]>,
 }
 
 /// The recorder of one controller, made when it is first needed.
@@ -59,20 +59,24 @@ impl Events {
         !self.0.pending.is_empty()
     }
 
-    /// Returns a recorder in the name of a controller.
-    pub(crate) fn recorder(&self, controller: &str) -> Recorder {
+    /// Returns a recorder in the name of a controller, for events of an API.
+    pub(crate) fn recorder(&self, api: EventApi, controller: &str) -> Recorder {
         let mut started = self.0.started.lock();
-        let recorder = started.get_or_insert_with(|| self.start());
+        let slot = match api {
+            EventApi::Events => 0,
+            EventApi::Core => 1,
+        };
+        let recorder = started[slot].get_or_insert_with(|| self.start(api));
         recorder.named(controller)
     }
 
     /// Adds the broadcaster to the group that stops last, so that it writes the events of the last reconciles.
-    fn start(&self) -> Recorder {
+    fn start(&self, api: EventApi) -> Recorder {
         let inner = &self.0;
         let clock = inner.clock.clone();
         let options = EventOptions {
             clock: Arc::new(move || clock.now()),
-            ..EventOptions::new(EventApi::Events)
+            ..EventOptions::new(api)
         };
         let broadcaster = EventBroadcaster::new_with(
             inner.client.clone(),
@@ -110,6 +114,6 @@ impl RecorderSource {
 
     pub(crate) fn get(&self) -> &Recorder {
         self.recorder
-            .get_or_init(|| self.events.recorder(&self.controller))
+            .get_or_init(|| self.events.recorder(EventApi::Events, &self.controller))
     }
 }

@@ -50,7 +50,7 @@ use crate::{
     client::{Client, caches::Caches},
     clock::{Clock, SharedClock},
     controller::Controller,
-    events::{Events, Recorder},
+    events::{EventApi, Events, Recorder},
     health::Checks,
     leader_election::{LeaderElector, LeaderToken},
     metrics::{ControllerFamilies, ControllerMetrics},
@@ -220,7 +220,12 @@ impl Manager {
 
     /// Returns a recorder of events in the name of that controller or component. The manager writes them.
     pub fn recorder(&self, name: &str) -> Recorder {
-        self.0.events.recorder(name)
+        self.recorder_of(EventApi::Events, name)
+    }
+
+    /// Returns a recorder like [`recorder`](Self::recorder), for events of that API.
+    pub fn recorder_of(&self, api: EventApi, name: &str) -> Recorder {
+        self.0.events.recorder(api, name)
     }
 
     /// Returns the clock of the manager: the machine's, or the test's.

@@ -26,6 +26,7 @@ fn about(reason: &str, note: &str, second: i64) -> Occurrence {
         reporter: Arc::new(Reporter {
             controller: "test".into(),
             instance: "test-host".into(),
+            host: None,
         }),
         at: Timestamp::from_second(second).unwrap(),
         pending: None,

@@ -1,0 +1,110 @@
+//! The work of the scheduler: decides about one pod after the other, while the bindings of earlier ones are written.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use kubewright_controller::{Action, Context, ErrorExt, Result};
+use parking_lot::Mutex;
+
+use crate::{
+    pod::PodInfo,
+    preemption::Candidate,
+    state::{Decision, State},
+    writes::{self, Reporter},
+};
+
+/// The number of pods that are written about at a time.
+const CONCURRENCY: usize = 16;
+
+/// Tries all pods that are ready.
+pub(crate) async fn run(
+    context: Context,
+    state: Arc<Mutex<State>>,
+    reporter: Reporter,
+) -> Result<Action> {
+    state.lock().queue.recover();
+    let cycle = Cycle {
+        context,
+        state,
+        reporter,
+    };
+    let mut writes = FuturesUnordered::new();
+    loop {
+        while writes.len() < CONCURRENCY {
+            let decision = {
+                let now = cycle.context.now();
+                cycle.state.lock().next(now)
+            };
+            match decision {
+                Some(decision) => writes.push(cycle.carry_out(decision)),
+                None => break,
+            }
+        }
+        if writes.next().await.is_none() {
+            break;
+        }
+    }
+    let now = cycle.context.now();
+    let due = cycle.state.lock().queue.flush(now);
+    Ok(match due {
+        Some(due) => {
+            let wait = Duration::try_from(due.duration_since(now)).unwrap_or_default();
+            Action::requeue_after(wait.max(Duration::from_millis(1)))
+        }
+        None => Action::done(),
+    })
+}
+
+struct Cycle {
+    context: Context,
+    state: Arc<Mutex<State>>,
+    reporter: Reporter,
+}
+
+impl Cycle {
+    async fn carry_out(&self, decision: Decision) {
+        match decision {
+            Decision::Bind(pod, node) => self.bind(&pod, &node).await,
+            Decision::Reject(pod, message) => self.reject(&pod, &message, None).await,
+            Decision::Preempt(pod, message, candidate) => {
+                self.preempt(&pod, &candidate).await;
+                self.reject(&pod, &message, Some(&candidate.node)).await;
+            }
+        }
+    }
+
+    async fn bind(&self, pod: &Arc<PodInfo>, node: &str) {
+        match writes::bind(self.context.client(), pod, node).await {
+            Ok(()) => self.reporter.scheduled(pod, node).await,
+            // It is gone, being deleted, or bound by somebody else: its watch tells.
+            Err(error) if error.is_not_found() || error.is_conflict() => {
+                tracing::debug!(pod = %pod.key, %error, "pod not bound");
+                self.state.lock().unbound(pod, self.context.now());
+            }
+            Err(error) => {
+                tracing::warn!(pod = %pod.key, node, %error, "cannot bind pod");
+                self.state.lock().unbound(pod, self.context.now());
+            }
+        }
+    }
+
+    async fn reject(&self, pod: &Arc<PodInfo>, message: &str, nominated: Option<&str>) {
+        self.reporter.failed(pod, message).await;
+        let (client, now) = (self.context.client(), self.context.now());
+        if let Err(error) = writes::reject(client, pod, message, nominated, now).await {
+            tracing::warn!(pod = %pod.key, %error, "cannot write the status of an unschedulable pod");
+        }
+    }
+
+    async fn preempt(&self, pod: &Arc<PodInfo>, candidate: &Candidate) {
+        let (client, now) = (self.context.client(), self.context.now());
+        for victim in &candidate.victims {
+            match writes::evict(client, victim, &pod.template.scheduler, now).await {
+                Ok(()) => self.reporter.preempted(victim, pod, &candidate.node).await,
+                Err(error) => {
+                    tracing::warn!(pod = %victim.key, %error, "cannot preempt pod");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Filters by properties of the node: cordoned, taints, labels, ports.
+
+use super::Rejection;
+use crate::{
+    node::NodeInfo,
+    pod::{HostPort, Taint, Template},
+};
+
+/// The taint that a cordoned node is treated as having.
+const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+
+pub(super) fn unschedulable(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
+    let taint = || Taint {
+        key: UNSCHEDULABLE.to_owned(),
+        value: String::new(),
+        effect: "NoSchedule".to_owned(),
+    };
+    if node.is_unschedulable && !pod.tolerations.iter().any(|t| t.tolerates(&taint())) {
+        return Err(Rejection::new("node(s) were unschedulable", false));
+    }
+    Ok(())
+}
+
+pub(super) fn taints(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
+    if has_untolerated(pod, node) {
+        return Err(Rejection::new("node(s) had untolerated taint(s)", false));
+    }
+    Ok(())
+}
+
+/// Reports whether a taint keeps the pod away.
+pub(super) fn has_untolerated(pod: &Template, node: &NodeInfo) -> bool {
+    let hard = |taint: &&Taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute");
+    let untolerated = |taint: &Taint| !pod.tolerations.iter().any(|t| t.tolerates(taint));
+    node.taints.iter().filter(hard).any(untolerated)
+}
+
+pub(super) fn affinity(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
+    if matches_affinity(pod, node) {
+        return Ok(());
+    }
+    Err(Rejection::new(
+        "node(s) didn't match Pod's node affinity/selector",
+        false,
+    ))
+}
+
+/// Reports whether the node has the labels that the pod requires.
+pub(super) fn matches_affinity(pod: &Template, node: &NodeInfo) -> bool {
+    let labels = &node.labels;
+    let mut selector = pod.node_selector.iter();
+    let required = pod.affinity.node_affinity.as_ref();
+    let required = required.and_then(|affinity| affinity.required.as_ref());
+    selector.all(|(key, value)| labels.get(key) == Some(value))
+        && required.is_none_or(|terms| {
+            let mut terms = terms.node_selector_terms.iter();
+            terms.any(|term| term.matches(&node.name, labels))
+        })
+}
+
+pub(super) fn ports(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
+    let taken = |port: &HostPort| node.ports.iter().any(|other| conflicts(port, other));
+    if pod.ports.iter().any(taken) {
+        return Err(Rejection::new(
+            "node(s) didn't have free ports for the requested pod ports",
+            true,
+        ));
+    }
+    Ok(())
+}
+
+fn conflicts(one: &HostPort, other: &HostPort) -> bool {
+    let is_any = |port: &HostPort| port.ip == "0.0.0.0";
+    one.port == other.port
+        && one.protocol == other.protocol
+        && (one.ip == other.ip || is_any(one) || is_any(other))
+}

@@ -1,0 +1,7 @@
+//! The scheduler on a test cluster.
+
+mod fixture;
+mod placing;
+mod preemption;
+mod rules;
+mod waiting;
