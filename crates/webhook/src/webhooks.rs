@@ -27,11 +27,7 @@ use crate::{
     conversion,
     converter::Converter,
     error::WebhookError,
-<<<<<<< HEAD
-    handler::DynHandler,
     journal::Journal,
-=======
->>>>>>> 4dada43b (Parse the objects of admission reviews once)
     metrics::{Metrics, PathMetrics},
     review::{AdmissionResponse, Decoded, Operation, Parts, decode, decode_parts, encode},
 };
@@ -239,28 +235,19 @@ impl Webhooks {
         };
         let in_flight = InFlight::begin(&route.metrics);
         let response = match &route.target {
-<<<<<<< HEAD
-            Target::Admission(handler) => self.admit(request, &**handler, &in_flight).await,
+            Target::Admission(webhook) => self.admit(request, webhook, &in_flight).await,
             Target::Conversion(converter) => self.convert(request, converter, &in_flight).await,
-=======
-            Target::Admission(webhook) => self.admit(request, webhook).await,
-            Target::Conversion(converter) => self.convert(request, converter).await,
->>>>>>> 4dada43b (Parse the objects of admission reviews once)
         };
         route.metrics.answered(response.status());
         response
     }
 
-<<<<<<< HEAD
     async fn admit<B>(
         &self,
         request: Request<B>,
-        handler: &dyn DynHandler,
+        webhook: &Webhook,
         in_flight: &InFlight<'_>,
     ) -> Response<Full<Bytes>>
-=======
-    async fn admit<B>(&self, request: Request<B>, webhook: &Webhook) -> Response<Full<Bytes>>
->>>>>>> 4dada43b (Parse the objects of admission reviews once)
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BoxError>,
