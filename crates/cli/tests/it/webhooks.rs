@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     dev::{developed, model, shows},
+    generating::{MODEL, project, script},
     new_user::got,
     process::{PATIENCE, Process},
     server::{Folder, Server, kubewright},
@@ -241,6 +242,14 @@ fn webhooks_that_a_killed_run_left_are_found_and_removed() {
     shows(&mut run, "note: the cluster calls the webhooks");
     run.kill();
     denied(&captain("ahab"), "failed calling webhook");
+    let (code, said) = doctor(&server);
+    assert_eq!(code, Some(1), "{said}");
+    let found = "vcaptain-v1.kb.io in crew-operator-local-validating-webhook-configuration is called at 127.0.0.1:";
+    assert!(said.contains(found), "{said}");
+    assert!(
+        said.contains(", where nothing listens, so writes fail"),
+        "{said}"
+    );
 
     let mut install = kubewright();
     install.args(["install", "--executable"]).arg(&path);
@@ -255,6 +264,26 @@ fn webhooks_that_a_killed_run_left_are_found_and_removed() {
         "{said}"
     );
     accepted(&captain("ahab"));
+    let (_, said) = doctor(&server);
+    assert!(
+        said.contains("the cluster calls none of the operator's webhooks"),
+        "{said}"
+    );
+}
+
+/// Runs `doctor` in a project whose operator has been built.
+fn doctor(server: &Server) -> (Option<i32>, String) {
+    let place = project(MODEL);
+    let target = place.path().join("target");
+    fs::create_dir_all(target.join("debug")).unwrap();
+    let describe = format!("cat <<'E'\n{}\nE", described());
+    script(&place, "debug/crew-operator", &describe);
+    let metadata = json!({"target_directory": target});
+    let cargo = script(&place, "metadata", &format!("echo '{metadata}'"));
+    let mut doctor = place.with_cargo(cargo).command("doctor --kubeconfig");
+    let output = doctor.arg(server.kubeconfig()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.code(), said)
 }
 
 #[test]
