@@ -132,6 +132,12 @@ enum Command {
     /// Start a local Kubernetes API server and write its kubeconfig
     Up(commands::up::Up),
 
+    /// Look into a data directory of `up`, back it up, restore or repair it
+    Store {
+        #[command(subcommand)]
+        what: commands::store::Store,
+    },
+
     /// Make a directory that Go tests with envtest can use as KUBEBUILDER_ASSETS
     Envtest(commands::envtest::Envtest),
 
@@ -148,7 +154,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // A sentence that says what is wrong and what to do.
-        Err(error) if error.is::<Error>() => {
+        Err(error) if is_sentence(&error) => {
             output::warn(format_args!("error: {error}"));
             ExitCode::from(2)
         }
@@ -160,6 +166,17 @@ fn main() -> ExitCode {
             }
         },
     }
+}
+
+/// Returns whether an error says what is wrong and what to do.
+fn is_sentence(error: &anyhow::Error) -> bool {
+    use kubewright_cluster::{Error as ClusterError, OpenError};
+    error.is::<Error>()
+        || error.is::<OpenError>()
+        || matches!(
+            error.downcast_ref(),
+            Some(ClusterError::DataDir(_) | ClusterError::Key { .. })
+        )
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -194,6 +211,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Version(version) => version.run(),
         Command::Completion(completion) => completion.run(Arguments::command()),
         Command::Up(up) => in_runtime(up.run()),
+        Command::Store { what } => what.run(),
         Command::Envtest(envtest) => envtest.run(),
         Command::Demo(demo) => in_runtime(demo.run()),
     }

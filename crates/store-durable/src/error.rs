@@ -58,6 +58,24 @@ pub enum OpenError {
         /// The damage.
         damage: Damage,
     },
+    /// The history does not have a revision.
+    #[error("{} has no state at revision {}; the newest is {}", .path.display(), .requested.0, .newest.0)]
+    Revision {
+        /// The directory.
+        path: PathBuf,
+        /// The requested revision.
+        requested: Revision,
+        /// The newest revision.
+        newest: Revision,
+    },
+    /// A directory to write to is not empty.
+    #[error("{} is not empty: it has {found}; choose a new directory", .path.display())]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+        /// The name of a file in it.
+        found: String,
+    },
     /// An operation of the file system failed.
     #[error("cannot {action} in {}: {source}", .path.display())]
     Io {

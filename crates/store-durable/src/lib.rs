@@ -46,6 +46,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod threads;
+pub mod tools;
 
 pub use clock::Clock;
 pub use engine::OpenReport;

@@ -145,6 +145,16 @@ impl DurableStore {
         written.map_err(|error| error.to_string().into())
     }
 
+    /// Writes a checkpoint and removes everything else: older checkpoints and the log before it. It blocks.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the disk does; the store goes on.
+    pub fn checkpoint_alone(&self) -> Result<Revision, kubewright_store::BackendError> {
+        let written = self.engine.checkpoint_alone();
+        written.map_err(|error| error.to_string().into())
+    }
+
     /// Writes what is left, ends all watches and releases the directory. Writes are refused from then on; reads still work.
     pub fn close(&self) {
         // Taken out first, so that a second call returns at once.

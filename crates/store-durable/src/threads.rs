@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use parking_lot::{Condvar, Mutex};
 use tokio::runtime::Handle;
 
 use crate::engine::{Engine, Step};
@@ -20,20 +19,12 @@ const RETRY: u32 = 30;
 /// The running threads.
 pub(crate) struct Threads {
     engine: Arc<Engine>,
-    stopped: Arc<Stopped>,
     log: Option<JoinHandle<()>>,
     maintenance: Option<JoinHandle<()>>,
 }
 
-#[derive(Default)]
-struct Stopped {
-    flag: Mutex<bool>,
-    changed: Condvar,
-}
-
 impl Threads {
     pub(crate) fn start(engine: &Arc<Engine>) -> std::io::Result<Self> {
-        let stopped = Arc::new(Stopped::default());
         // Many watchers are woken by a task of the runtime.
         let runtime = Handle::try_current().ok();
         let log = {
@@ -47,14 +38,13 @@ impl Threads {
                 .spawn(work)?
         };
         let maintenance = {
-            let (engine, stopped) = (Arc::clone(engine), Arc::clone(&stopped));
+            let engine = Arc::clone(engine);
             thread::Builder::new()
                 .name("kubewright-maintenance".to_owned())
-                .spawn(move || keep_up(&engine, &stopped))?
+                .spawn(move || maintain(&engine))?
         };
         Ok(Self {
             engine: Arc::clone(engine),
-            stopped,
             log: Some(log),
             maintenance: Some(maintenance),
         })
@@ -63,8 +53,7 @@ impl Threads {
     /// Writes what is left and ends the threads.
     pub(crate) fn stop(&mut self) {
         self.engine.begin_close();
-        *self.stopped.flag.lock() = true;
-        self.stopped.changed.notify_all();
+        self.engine.alarm.stop();
         for thread in [self.log.take(), self.maintenance.take()]
             .into_iter()
             .flatten()
@@ -81,7 +70,7 @@ impl Drop for Threads {
     }
 }
 
-fn keep_up(engine: &Engine, stopped: &Stopped) {
+fn maintain(engine: &Engine) {
     let mut wait = 0;
     loop {
         engine.prepare_spare();
@@ -90,11 +79,7 @@ fn keep_up(engine: &Engine, stopped: &Stopped) {
         } else if engine.is_checkpoint_due() && engine.checkpoint().is_err() {
             wait = RETRY;
         }
-        let mut flag = stopped.flag.lock();
-        if !*flag {
-            stopped.changed.wait_for(&mut flag, INTERVAL);
-        }
-        if *flag {
+        if engine.alarm.wait(INTERVAL) {
             return;
         }
     }

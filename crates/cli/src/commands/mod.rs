@@ -19,6 +19,7 @@ pub(crate) mod new;
 pub(crate) mod remove;
 pub(crate) mod run;
 pub(crate) mod status;
+pub(crate) mod store;
 pub(crate) mod test;
 pub(crate) mod top;
 pub(crate) mod tree;

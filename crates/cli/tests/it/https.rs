@@ -74,6 +74,15 @@ pub(crate) fn open(
 
 /// Connects to a server, which has to show a certificate of the authority in its kubeconfig.
 fn connect(server: &Server) -> StreamOwned<ClientConnection, TcpStream> {
+    let name = ServerName::try_from("127.0.0.1").expect("a name");
+    let connection = ClientConnection::new(Arc::new(config(server)), name).expect("a client");
+    let socket = TcpStream::connect(server.address()).expect("a connection");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a limit");
+    StreamOwned::new(connection, socket)
+}
+
+/// Returns settings that trust the authority in the kubeconfig of a server.
+fn config(server: &Server) -> ClientConfig {
     let pem = BASE64_STANDARD
         .decode(server.kubeconfig_value("certificate-authority-data"))
         .expect("base64");
@@ -81,12 +90,48 @@ fn connect(server: &Server) -> StreamOwned<ClientConnection, TcpStream> {
     roots
         .add(CertificateDer::from_pem_slice(&pem).expect("a certificate"))
         .expect("an authority");
-    let config = ClientConfig::builder()
+    ClientConfig::builder()
         .with_root_certificates(roots)
-        .with_no_client_auth();
-    let name = ServerName::try_from("127.0.0.1").expect("a name");
-    let connection = ClientConnection::new(Arc::new(config), name).expect("a client");
-    let socket = TcpStream::connect(server.address()).expect("a connection");
-    socket.set_read_timeout(Some(PATIENCE)).expect("a limit");
-    StreamOwned::new(connection, socket)
+        .with_no_client_auth()
+}
+
+/// A server that may be gone at any time.
+pub(crate) struct Peer {
+    config: Arc<ClientConfig>,
+    address: String,
+    token: String,
+}
+
+impl Peer {
+    pub(crate) fn of(server: &Server) -> Self {
+        Self {
+            config: Arc::new(config(server)),
+            address: server.address().to_owned(),
+            token: server.kubeconfig_value("token"),
+        }
+    }
+
+    /// Sends a POST of JSON, and returns the status code and the body of the response, if there is one.
+    pub(crate) fn post(&self, path: &str, json: &str) -> Option<(u16, String)> {
+        let name = ServerName::try_from("127.0.0.1").ok()?;
+        let connection = ClientConnection::new(Arc::clone(&self.config), name).ok()?;
+        let socket = TcpStream::connect(&self.address).ok()?;
+        socket.set_read_timeout(Some(PATIENCE)).ok()?;
+        let mut stream = StreamOwned::new(connection, socket);
+        write!(
+            stream,
+            "POST {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n{json}",
+            self.address,
+            self.token,
+            json.len()
+        )
+        .ok()?;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8(answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        let code = head.split(' ').nth(1)?.parse().ok()?;
+        Some((code, body.to_owned()))
+    }
 }

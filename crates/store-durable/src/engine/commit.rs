@@ -191,6 +191,7 @@ impl Engine {
     fn append(&self, group: Group, last_revision: Revision) -> Result<(), AppendError> {
         let mut writer = self.writer.lock();
         let bytes = group.bytes.len() as u64;
+        let segment = writer.sequence();
         writer.append(NewFrame {
             bytes: group.bytes,
             records: group.records,
@@ -199,6 +200,9 @@ impl Engine {
             time: self.wall.now().wall,
         })?;
         self.counters.written(bytes, group.records);
+        if writer.sequence() != segment {
+            self.alarm.ring();
+        }
         if self.options.sync == SyncMode::Process {
             return Ok(());
         }

@@ -76,21 +76,28 @@ impl Engine {
         maintenance.log_bytes = log_bytes;
         maintenance.sequence = sequence;
         drop(maintenance);
-        self.remove_old()?;
+        let kept = match planted!(DeleteTooEarly) {
+            true => 1,
+            false => KEPT,
+        };
+        self.remove_old(kept)?;
+        Ok(revision)
+    }
+
+    /// Writes a checkpoint and removes everything before it.
+    pub(crate) fn checkpoint_alone(&self) -> Result<Revision, Trouble> {
+        let revision = self.checkpoint()?;
+        self.remove_old(1)?;
         Ok(revision)
     }
 
     /// Removes checkpoints and segments that neither recovery nor the configured history needs.
-    fn remove_old(&self) -> Result<(), Trouble> {
+    fn remove_old(&self, kept: usize) -> Result<(), Trouble> {
         let failed = |source| Trouble::Io {
             action: "remove old files".to_owned(),
             source,
         };
         let checkpoints = checkpoint::list(&*self.disk)?;
-        let kept = match planted!(DeleteTooEarly) {
-            true => 1,
-            false => KEPT,
-        };
         let needed_for_history = self.oldest_for_history(&checkpoints);
         let is_old = |at: &usize, revision: &Revision| {
             *at >= kept && needed_for_history.is_none_or(|needed| *revision != needed)

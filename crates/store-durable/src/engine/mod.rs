@@ -2,6 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | `alarm` | waking the thread of maintenance |
 //! | `submit` | a write is validated and put into the open group |
 //! | `commit` | a group becomes a frame, durable and published |
 //! | `outcome` | waiting for a group |
@@ -32,12 +33,14 @@ use crate::{
     stats::Counters,
 };
 
+mod alarm;
 mod commit;
 mod maintenance;
 mod open;
 mod outcome;
 mod submit;
 
+use alarm::Alarm;
 pub(crate) use commit::Step;
 pub use open::OpenReport;
 pub(crate) use open::{Opened, read_identity};
@@ -67,6 +70,8 @@ pub(crate) struct Engine {
     pub(crate) spares: Arc<Spares>,
     pub(crate) counters: Counters,
     maintenance: Mutex<maintenance::Maintenance>,
+    /// Rings when a segment was used up.
+    pub(crate) alarm: Alarm,
 }
 
 /// The writes that are not published.

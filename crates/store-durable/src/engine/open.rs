@@ -6,7 +6,7 @@ use kubewright_store::{Revision, engine::Staged};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
-use super::{Accepting, Engine, Group, Pending, maintenance::Maintenance};
+use super::{Accepting, Alarm, Engine, Group, Pending, maintenance::Maintenance};
 use crate::{
     checkpoint::{self, Written},
     clock::Wall,
@@ -173,6 +173,7 @@ impl Engine {
             spares,
             counters,
             maintenance: Mutex::new(maintenance),
+            alarm: Alarm::default(),
         };
         Ok(Opened { engine, report })
     }
@@ -226,6 +227,7 @@ impl Engine {
                 sequence: 1,
                 ..Maintenance::default()
             }),
+            alarm: Alarm::default(),
         };
         let report = OpenReport {
             created: true,

@@ -52,14 +52,6 @@ impl Record {
     pub(crate) fn takes_revision(&self) -> bool {
         !matches!(self, Self::Compact(_))
     }
-
-    /// Returns the key of the object.
-    pub(crate) fn key(&self) -> Option<&Key> {
-        match self {
-            Self::Put { key, .. } | Self::Delete { key, .. } => Some(key),
-            Self::Compact(_) => None,
-        }
-    }
 }
 
 /// Returns the length of a put.

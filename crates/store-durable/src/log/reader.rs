@@ -141,7 +141,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the records of the next frame with the revision of the first, or why there is none.
-    pub(crate) fn next(&mut self) -> Result<Result<ReadFrame<'a>, Stop>, Trouble> {
+    pub(crate) fn next(&mut self) -> Result<Result<ReadFrame, Stop>, Trouble> {
         if self.next == Some(self.place.number) {
             return Ok(Err(Stop::Next));
         }
@@ -168,18 +168,31 @@ impl<'a> Scan<'a> {
         }
         let first = frame.header.first_revision;
         self.place.pass(frame.chain, last);
-        let offset = self.position;
         self.position += frame.len;
         Ok(match frame.header.flags & END {
             0 => Ok(ReadFrame {
                 first,
                 records,
                 time: frame.header.time,
-                offset,
-                segment: self.segment,
             }),
             _ => Err(Stop::End),
         })
+    }
+
+    /// Moves to the next whole frame behind damage, whatever was in between. Returns whether there is one.
+    pub(crate) fn skip_damage(&mut self) -> bool {
+        let mut pages = (self.position + PAGE..self.segment.bytes.len()).step_by(PAGE);
+        let found = pages.find_map(|at| Some((at, self.segment.frame_at(at)?)));
+        let Some((position, frame)) = found else {
+            return false;
+        };
+        self.position = position;
+        self.place = Place {
+            number: frame.header.number,
+            chain: frame.header.chain,
+            revision: Revision(frame.header.first_revision.0.saturating_sub(1)),
+        };
+        true
     }
 
     /// Decides about the first frame that is not whole.
@@ -208,13 +221,10 @@ impl<'a> Scan<'a> {
 }
 
 /// A frame that was read.
-pub(crate) struct ReadFrame<'a> {
+pub(crate) struct ReadFrame {
     /// The revision of the first record that takes one.
     pub(crate) first: Revision,
     pub(crate) records: Vec<Record>,
     /// The wall-clock time in milliseconds.
     pub(crate) time: u64,
-    /// The position in the segment.
-    pub(crate) offset: usize,
-    pub(crate) segment: &'a Segment,
 }
