@@ -288,6 +288,37 @@ impl Client {
         self.caches.reading(&ApiResource::erase::<K>(&())).cast()
     }
 
+    /// Returns the informer of a type once its cache shows this client's writes of the kind, to read many objects of one
+    /// state, or their JSON.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// # let cluster = kubewright_testing::TestCluster::start().await;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::Manager;
+    ///
+    /// let manager = Manager::new(cluster.client());
+    /// let client = manager.client().clone();
+    /// # let work = async move {
+    /// let mut map = ConfigMap::default();
+    /// map.metadata.name = Some("colours".into());
+    /// map.metadata.namespace = Some("default".into());
+    /// client.create(&map).await.unwrap();
+    /// let maps = client.current_informer::<ConfigMap>().await.unwrap();
+    /// assert!(maps.indexer().get("default/colours").is_some());
+    /// # };
+    /// # manager.run(work).await.unwrap();
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`get`](Self::get).
+    pub async fn current_informer<K: Object>(&self) -> Result<SharedInformer<K>, ReadError> {
+        let cache = self.caught_up(&self.caches.kind::<K>(), None).await?;
+        Ok(cache.cast())
+    }
+
     /// Returns a client that writes through another one, such as a guarded or an impersonating one.
     pub(crate) fn writing_through(&self, client: kube::Client) -> Self {
         let field_manager = self.field_manager.clone();

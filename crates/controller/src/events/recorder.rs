@@ -1,6 +1,13 @@
 //! [`Recorder`]: records events without waiting.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU16, Ordering},
+    },
+};
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -256,8 +263,20 @@ impl Occurrence {
 
     /// Returns a unique name.
     pub(super) fn name(&self) -> String {
-        event_name(self.draft.regarding.name.as_deref().unwrap_or(""), self.at)
+        event_name(
+            self.draft.regarding.name.as_deref().unwrap_or(""),
+            distinct(self.at),
+        )
     }
+}
+
+/// Replaces the last digits of a time by a number, since several events may occur at the same time of a virtual clock.
+fn distinct(at: Timestamp) -> Timestamp {
+    const DIGITS: i128 = 0xffff;
+    static NUMBER: AtomicU16 = AtomicU16::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let distinct = at.as_nanosecond() & !DIGITS | i128::from(number);
+    Timestamp::from_nanosecond(distinct).unwrap_or(at)
 }
 
 /// Builds `<object>.<nanoseconds>`, or a UUID if that is not a valid name.
@@ -297,6 +316,13 @@ mod tests {
         for object in ["system:node", "", &"x".repeat(253)] {
             assert!(Uuid::parse_str(&event_name(object, at)).is_ok(), "{object}");
         }
+    }
+
+    #[test]
+    fn events_of_one_instant_have_different_names() {
+        let at: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        assert_ne!(distinct(at), distinct(at));
+        assert_eq!(distinct(at).as_millisecond() / 10, at.as_millisecond() / 10);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(crate) struct Events(Arc<Inner>);
 
 struct Inner {
     client: kube::Client,
+    /// The API of the events of controllers.
+    api: EventApi,
     clock: SharedClock,
     groups: Arc<Groups>,
     stats: EventStats,
@@ -35,12 +37,14 @@ pub(crate) struct RecorderSource {
 impl Events {
     pub(crate) fn new(
         client: kube::Client,
+        api: EventApi,
         clock: SharedClock,
         groups: Arc<Groups>,
         pulse: Arc<Notify>,
     ) -> Self {
         Self(Arc::new(Inner {
             client,
+            api,
             clock,
             groups,
             stats: EventStats::default(),
@@ -114,6 +118,6 @@ impl RecorderSource {
 
     pub(crate) fn get(&self) -> &Recorder {
         self.recorder
-            .get_or_init(|| self.events.recorder(EventApi::Events, &self.controller))
+            .get_or_init(|| self.events.recorder(self.events.0.api, &self.controller))
     }
 }

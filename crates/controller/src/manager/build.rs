@@ -20,7 +20,7 @@ use crate::{
         writes::Writes,
     },
     clock::SharedClock,
-    events::Events,
+    events::{EventApi, Events},
     health::{Checks, Ping},
     leader_election::{ElectionConfig, LeaderElector},
     metrics::{ControllerFamilies, ElectionMetrics},
@@ -59,6 +59,7 @@ pub struct ManagerBuilder {
     read_timeout: Duration,
     read_own_writes: bool,
     field_manager: Option<String>,
+    event_api: EventApi,
     defaults: ControllerDefaults,
 }
 
@@ -76,6 +77,7 @@ impl ManagerBuilder {
             read_timeout: READ_TIMEOUT,
             read_own_writes: true,
             field_manager: None,
+            event_api: EventApi::default(),
             defaults: ControllerDefaults::default(),
         }
     }
@@ -163,6 +165,12 @@ impl ManagerBuilder {
         self
     }
 
+    /// Sets the API that the events of the controllers are written to. Defaults to `events.k8s.io/v1`.
+    pub fn event_api(mut self, api: EventApi) -> Self {
+        self.event_api = api;
+        self
+    }
+
     /// Sets the defaults of controllers.
     pub fn controller_defaults(mut self, defaults: ControllerDefaults) -> Self {
         self.defaults = defaults;
@@ -219,6 +227,7 @@ impl ManagerBuilder {
         let clock = SharedClock::default();
         let events = Events::new(
             self.client,
+            self.event_api,
             clock.clone(),
             Arc::clone(&groups),
             Arc::clone(&pulse),
