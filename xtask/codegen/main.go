@@ -31,6 +31,7 @@ type Facts struct {
 	Forms     []FormFacts  `json:"forms"`
 	TimeZones []string     `json:"timeZones"`
 	Policy    *Policy      `json:"policy"`
+	GoTypes   []GoType     `json:"goTypes"`
 
 	OptionVersions []GroupVersion `json:"optionVersions"`
 	Descriptions   Descriptions   `json:"descriptions"`
@@ -93,6 +94,7 @@ func collect() (*Facts, error) {
 	return &Facts{
 		Release: kubernetesVersion, Groups: groups, Kinds: kinds, Types: types, Forms: forms, TimeZones: zones,
 		Policy:         policy,
+		GoTypes:        goTypes(),
 		OptionVersions: optionVersions, Descriptions: descriptions,
 	}, nil
 }

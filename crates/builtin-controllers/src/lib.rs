@@ -19,6 +19,8 @@
 //! | `persistentvolumeclaim-protection-controller` | keeps deleted claims while a scheduled pod uses them |
 //! | `persistentvolume-protection-controller` | keeps deleted volumes while they are bound |
 //! | `volumeattributesclass-protection-controller` | keeps deleted classes while a volume or claim names them |
+//! | `replicaset-controller`, `replicationcontroller-controller` | keep the desired number of pods |
+//! | `deployment-controller` | rolls out pod templates through ReplicaSets |
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -46,7 +48,7 @@
 //! # });
 //! ```
 //!
-//! All caches but that of cluster roles hold metadata only, with one cache for each kind. New kinds are noticed by watching
+//! All caches but those of cluster roles and workloads hold metadata only, with one cache for each kind. New kinds are noticed by watching
 //! CustomResourceDefinitions and APIServices, and by periodic discovery.
 //!
 //! | module | contents |
@@ -59,14 +61,22 @@
 //! | `protection` | the protection of storage objects that are in use |
 //! | `policy_status` | type checking of admission policies |
 //! | `role_aggregation` | the rules of aggregated cluster roles |
+//! | `objects`, `pods`, `hash` | what the workload controllers share: kinds, pods, hashes |
+//! | `replica_set`, `deployment` | workloads |
 //! | `resources` | resources of the server, from discovery |
 
 mod certificates;
+mod deployment;
 mod garbage;
+mod generated;
+mod hash;
 mod names;
 mod namespace;
+mod objects;
+mod pods;
 mod policy_status;
 mod protection;
+mod replica_set;
 mod resources;
 mod role_aggregation;
 mod root_ca;

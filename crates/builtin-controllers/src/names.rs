@@ -41,6 +41,12 @@ pub enum Name {
     ClusterRoleAggregation,
     /// `validatingadmissionpolicy-status-controller`, or `validatingadmissionpolicy-status`.
     PolicyStatus,
+    /// `replicationcontroller-controller`, or `replicationcontroller`.
+    ReplicationController,
+    /// `replicaset-controller`, or `replicaset`.
+    ReplicaSet,
+    /// `deployment-controller`, or `deployment`.
+    Deployment,
 }
 
 /// There is no controller of that name.
@@ -53,7 +59,7 @@ pub struct UnknownController {
 
 impl Name {
     /// All controllers.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
@@ -67,7 +73,16 @@ impl Name {
         Self::RequestCleaner,
         Self::ClusterRoleAggregation,
         Self::PolicyStatus,
+        Self::ReplicationController,
+        Self::ReplicaSet,
+        Self::Deployment,
     ];
+
+    /// Reports whether the controller is about workloads: it acts for objects that users create. The others do what every
+    /// cluster needs, such as emptying deleted namespaces.
+    pub fn is_workload(self) -> bool {
+        self >= Self::ReplicationController
+    }
 
     /// Returns the name.
     pub fn as_str(self) -> &'static str {
@@ -85,6 +100,9 @@ impl Name {
             Self::RequestCleaner => "certificatesigningrequest-cleaner-controller",
             Self::ClusterRoleAggregation => "clusterrole-aggregation-controller",
             Self::PolicyStatus => "validatingadmissionpolicy-status-controller",
+            Self::ReplicationController => "replicationcontroller-controller",
+            Self::ReplicaSet => "replicaset-controller",
+            Self::Deployment => "deployment-controller",
         }
     }
 
@@ -104,6 +122,9 @@ impl Name {
             Self::RequestCleaner => &["csrcleaner"],
             Self::ClusterRoleAggregation => &["clusterrole-aggregation"],
             Self::PolicyStatus => &["validatingadmissionpolicy-status"],
+            Self::ReplicationController => &["replicationcontroller"],
+            Self::ReplicaSet => &["replicaset"],
+            Self::Deployment => &["deployment"],
         }
     }
 

@@ -3,25 +3,36 @@
 use std::{collections::BTreeSet, fmt, future::Future, str::FromStr, sync::Arc, time::Duration};
 
 use kubewright_client::ClientOptions;
-use kubewright_controller::{Manager, ManagerError};
+use kubewright_controller::{Manager, ManagerError, events::EventApi};
 use kubewright_x509::Authority;
 
 use crate::{
-    certificates, garbage,
+    certificates, deployment, garbage,
     names::{Name, UnknownController},
-    namespace, policy_status, protection, role_aggregation, root_ca, service_account,
+    namespace,
+    objects::{ReplicaSet, ReplicationController},
+    policy_status, protection, replica_set, role_aggregation, root_ca, service_account,
     token_secrets::{self, TokenGenerator},
 };
 
 /// The field manager and user agent of kube-controller-manager.
-const FIELD_MANAGER: &str = "kube-controller-manager";
+pub(crate) const FIELD_MANAGER: &str = "kube-controller-manager";
+
+/// The number of objects that a workload controller works on at once.
+pub(crate) const WORKERS: usize = 5;
+
+/// The time that a read waits for the caches to show the writes of workload controllers: as long as kube-controller-manager
+/// waits for its expectations.
+const READ_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A set of built-in controllers, to add to a [`Manager`] or to [run](Self::run) alone.
 ///
 /// ```
 /// use kubewright_builtin_controllers::{Controllers, Name};
 ///
-/// assert_eq!(Controllers::default().names().count(), 13);
+/// // By default those that every cluster needs; those for workloads are asked for.
+/// assert!(!Controllers::default().has(Name::Deployment));
+/// assert!(Controllers::all().has(Name::Deployment));
 /// assert_eq!(Controllers::none().names().count(), 0);
 /// let some = Controllers::parse("*,-garbagecollector").unwrap();
 /// assert!(some.has(Name::Namespace) && !some.has(Name::GarbageCollector));
@@ -48,6 +59,11 @@ impl Controllers {
         }
     }
 
+    /// Returns the set of all controllers, those for workloads included: `*`.
+    pub fn all() -> Self {
+        Self::these(Name::ALL)
+    }
+
     /// Returns a set of controllers.
     pub fn these(names: impl IntoIterator<Item = Name>) -> Self {
         Self {
@@ -56,8 +72,8 @@ impl Controllers {
         }
     }
 
-    /// Parses the format of kube-controller-manager's `--controllers`: a comma-separated list in which `*` selects the
-    /// default controllers, `name` enables one, and `-name` disables one. The first mention of a controller wins.
+    /// Parses the format of kube-controller-manager's `--controllers`: a comma-separated list in which `*` selects
+    /// [all](Self::all) controllers, `name` enables one, and `-name` disables one. The first mention of a controller wins.
     /// `default` and `none` are accepted too.
     ///
     /// # Errors
@@ -116,6 +132,13 @@ impl Controllers {
         self
     }
 
+    /// Removes the controllers that are in another set.
+    #[must_use]
+    pub fn without(mut self, other: &Self) -> Self {
+        self.names.retain(|name| !other.has(*name));
+        self
+    }
+
     /// Returns the names of the controllers.
     pub fn names(&self) -> impl Iterator<Item = Name> {
         self.names.iter().copied()
@@ -160,6 +183,11 @@ impl Controllers {
                 Name::RequestCleaner => certificates::add_cleaning_to(manager)?,
                 Name::ClusterRoleAggregation => role_aggregation::add_to(manager)?,
                 Name::PolicyStatus => policy_status::add_to(manager)?,
+                Name::ReplicationController => {
+                    replica_set::add_to::<ReplicationController>(manager)?;
+                }
+                Name::ReplicaSet => replica_set::add_to::<ReplicaSet>(manager)?,
+                Name::Deployment => deployment::add_to(manager)?,
             }
         }
         Ok(())
@@ -174,9 +202,11 @@ impl Controllers {
         let options = ClientOptions::new()
             .user_agent(FIELD_MANAGER)
             .field_manager(FIELD_MANAGER);
-        // They write little and read live where it matters, so there is no need to wait for caches.
+        // The others write little and read live where it matters, so there is no need to wait for caches.
         let manager = Manager::builder(options.wrap(client))
-            .read_your_writes(false)
+            .read_your_writes(self.names().any(Name::is_workload))
+            .read_timeout(READ_TIMEOUT)
+            .event_api(EventApi::Core)
             .build()?;
         self.add_to(&manager)?;
         Ok(manager)
@@ -202,10 +232,10 @@ impl fmt::Debug for Controllers {
     }
 }
 
-/// Returns the set of all controllers.
+/// Returns the set of the controllers that every cluster needs.
 impl Default for Controllers {
     fn default() -> Self {
-        Self::these(Name::ALL)
+        Self::these(Name::ALL.into_iter().filter(|name| !name.is_workload()))
     }
 }
 
@@ -227,8 +257,9 @@ mod tests {
 
     #[test]
     fn a_list_names_those_that_run() {
-        assert_eq!(names("default"), Name::ALL);
+        assert_eq!(names("default").len(), 12);
         assert_eq!(names("*"), Name::ALL);
+        assert_eq!(names("deployment"), [Name::Deployment]);
         assert_eq!(names("none"), []);
         assert_eq!(names("namespace"), [Name::Namespace]);
         assert_eq!(
@@ -236,14 +267,15 @@ mod tests {
             [Name::Namespace, Name::ServiceAccount]
         );
         assert_eq!(names("-namespace"), []);
-        assert_eq!(names("*,-namespace").len(), 12);
+        assert_eq!(names("*,-namespace").len(), Name::ALL.len() - 1);
     }
 
     #[test]
     fn of_several_words_about_one_the_first_counts() {
         assert_eq!(names("namespace,-namespace"), [Name::Namespace]);
         assert_eq!(names("-namespace,namespace"), []);
-        assert_eq!(names("-namespace,*,namespace-controller").len(), 12);
+        let others = names("-namespace,*,namespace-controller").len();
+        assert_eq!(others, Name::ALL.len() - 1);
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub(crate) struct Facts {
     pub(crate) forms: Vec<Form>,
     pub(crate) time_zones: Vec<String>,
     pub(crate) policy: Policy,
+    pub(crate) go_types: Vec<GoType>,
     pub(crate) option_versions: Vec<GroupVersion>,
     /// By OpenAPI name, then by JSON name; the empty name is the type itself.
     pub(crate) descriptions: BTreeMap<String, BTreeMap<String, String>>,
@@ -29,6 +30,25 @@ pub(crate) struct Policy {
     pub(crate) cluster_role_bindings: Vec<Value>,
     pub(crate) roles: Vec<Value>,
     pub(crate) role_bindings: Vec<Value>,
+}
+
+/// A type as Go names it.
+#[derive(Deserialize)]
+pub(crate) struct GoType {
+    pub(crate) name: String,
+    /// The type that it is declared as; empty for a struct.
+    #[serde(default)]
+    pub(crate) underlying: String,
+    #[serde(default)]
+    pub(crate) fields: Vec<GoField>,
+}
+
+/// A field of a struct, in declaration order. The JSON name of an embedded struct is empty.
+#[derive(Deserialize)]
+pub(crate) struct GoField {
+    pub(crate) name: String,
+    pub(crate) json: String,
+    pub(crate) r#type: String,
 }
 
 /// A group and a version of it.

@@ -1,4 +1,5 @@
-//! `cargo xtask codegen`: writes the generated tables of `kubewright-catalog`, `kubewright-builtins` and `kubewright-rbac`.
+//! `cargo xtask codegen`: writes the generated tables of `kubewright-catalog`, `kubewright-builtins`, `kubewright-rbac` and
+//! `kubewright-builtin-controllers`.
 //!
 //! A Go program beside this crate (`xtask/codegen`) prints the facts of the pinned Kubernetes release as JSON;
 //! the modules here turn them into Rust statics. `--check` renders into memory and compares with the files.
@@ -9,6 +10,7 @@
 mod builtins;
 mod descriptions;
 mod facts;
+mod go_types;
 mod names;
 mod policy;
 mod resources;
@@ -54,6 +56,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         (
             xtask.join("../crates/rbac/src"),
             bytes(policy::render(&facts)?),
+        ),
+        (
+            xtask.join("../crates/builtin-controllers/src"),
+            bytes(go_types::render(&facts)?),
         ),
     ];
     let header = HEADER.replace("RELEASE", &facts.release);

@@ -11,4 +11,6 @@ mod protection;
 mod publishers;
 mod recorded;
 mod role_aggregation;
+mod rules;
 mod token_secrets;
+mod workloads;

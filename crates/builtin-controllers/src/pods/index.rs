@@ -1,0 +1,154 @@
+//! Pods by controller, and whom the events of pods concern.
+
+use std::sync::Arc;
+
+use kube::{Resource, core::ApiResource};
+use kubewright_controller::{AnyEvent, Client, Handler, Manager, Object, Request, Result};
+use kubewright_informer::{Event, IndexError, IndexFn, SharedInformer, StoredObject};
+use kubewright_machinery::labels::LabelSelector;
+
+/// The index of objects by controller.
+const CONTROLLER: &str = "controller";
+
+/// The index of owners by namespace.
+const NAMESPACE: &str = "namespace";
+
+/// Indexes the objects of a type by their controllers, and those without one by their namespaces.
+pub(crate) fn add_index<K: Object>(manager: &Manager) {
+    let key = |object: &StoredObject| {
+        vec![match object.controller() {
+            Some(owner) => owned(&owner.kind, &owner.uid),
+            None => orphans(object.namespace().unwrap_or_default()),
+        }]
+    };
+    add_once::<K>(manager, CONTROLLER, IndexFn::new(key));
+}
+
+fn add_once<K: Object>(manager: &Manager, name: &str, function: IndexFn) {
+    match manager.client().index::<K>(name, function) {
+        // Another controller has added the same one.
+        Ok(()) | Err(IndexError::Exists(_)) => {}
+        Err(error) => tracing::error!(%error, "an index is missing"),
+    }
+}
+
+fn owned(kind: &str, uid: &str) -> String {
+    format!("{kind}/{uid}")
+}
+
+fn orphans(namespace: &str) -> String {
+    format!("/{namespace}")
+}
+
+/// Returns the objects that a controller of that kind and UID has, as the cache has them once it shows one's own writes.
+pub(crate) async fn owned_by<K: Object>(
+    client: &Client,
+    kind: &str,
+    uid: &str,
+) -> Result<Vec<Arc<StoredObject>>> {
+    let informer = client.current_informer::<K>().await?;
+    let snapshot = informer.indexer().snapshot();
+    Ok(snapshot.by_index(CONTROLLER, &owned(kind, uid))?)
+}
+
+/// Returns the objects that an owner controls, and those of its namespace that nothing controls, as the cache has them once
+/// it shows one's own writes.
+pub(crate) async fn owned_and_orphans<O: Object, K: Object>(
+    client: &Client,
+    owner: &O,
+) -> Result<Vec<Arc<StoredObject>>> {
+    let informer = client.current_informer::<K>().await?;
+    let snapshot = informer.indexer().snapshot();
+    let meta = owner.meta();
+    let (uid, namespace) = (meta.uid.as_deref(), meta.namespace.as_deref());
+    let owner = owned(&O::kind(&()), uid.unwrap_or_default());
+    let mut objects = snapshot.by_index(CONTROLLER, &owner)?;
+    objects.extend(snapshot.by_index(CONTROLLER, &orphans(namespace.unwrap_or_default()))?);
+    Ok(objects)
+}
+
+/// Returns a handler of the events of children: requests the controller of a child, before and after an update. A child
+/// without a controller concerns all owners whose selectors match it when it appears, or when its labels or controller
+/// change; its deletion concerns nobody.
+pub(crate) fn events_of_children<O: Object>(
+    manager: &Manager,
+    selector: fn(&O) -> Option<LabelSelector>,
+) -> Handler {
+    add_once::<O>(manager, NAMESPACE, IndexFn::namespace());
+    let owners = manager
+        .caches()
+        .informer(&ApiResource::erase::<O>(&()))
+        .cast::<O>();
+    Handler::events(move |event| requests(event, &owners, selector))
+}
+
+fn requests<O: Object>(
+    event: &AnyEvent,
+    owners: &SharedInformer<O>,
+    selector: fn(&O) -> Option<LabelSelector>,
+) -> Vec<Request> {
+    let child = event.object();
+    let old = match event {
+        Event::Updated { old, .. } => Some(old),
+        _ => None,
+    };
+    if old.is_some_and(|old| old.is_same_version(child)) {
+        return Vec::new();
+    }
+    let mut found: Vec<Request> = old.and_then(|old| owner_of::<O>(old)).into_iter().collect();
+    if child.controller().is_some() {
+        found.extend(owner_of::<O>(child));
+        return found;
+    }
+    let is_gone = matches!(event, Event::Deleted { .. }) || child.deletion_timestamp().is_some();
+    let is_unchanged =
+        old.is_some_and(|old| old.labels() == child.labels() && old.controller().is_none());
+    if !is_gone && !is_unchanged {
+        found.extend(matching(child, owners, selector));
+    }
+    found
+}
+
+/// Returns the owner of that type that controls an object.
+fn owner_of<O: Resource<DynamicType = ()>>(child: &StoredObject) -> Option<Request> {
+    let owner = child.controller()?;
+    let group = owner
+        .api_version
+        .split_once('/')
+        .map_or("", |(group, _)| group);
+    let is_it = owner.kind == O::kind(&()) && group == O::group(&());
+    is_it.then(|| Request::new(child.namespace().unwrap_or_default(), &owner.name))
+}
+
+/// Returns the owners in the namespace of an object whose selectors match it.
+fn matching<O: Object>(
+    child: &StoredObject,
+    owners: &SharedInformer<O>,
+    selector: fn(&O) -> Option<LabelSelector>,
+) -> Vec<Request> {
+    let namespace = child.namespace().unwrap_or_default();
+    let Ok(owners) = owners.lister().list_by_index(NAMESPACE, namespace) else {
+        return Vec::new();
+    };
+    let labels = child.labels();
+    let label = |name: &str| {
+        let label = labels.iter().find(|(key, _)| *key == name);
+        label.map(|(_, value)| &**value)
+    };
+    let matches = |owner: &&Arc<O>| {
+        selector(owner).is_some_and(|selector| !selector.is_empty() && selector.matches(label))
+    };
+    owners
+        .iter()
+        .filter(matches)
+        .map(|owner| Request::of(&**owner))
+        .collect()
+}
+
+/// Returns a handler of the events of the objects themselves that ignores repetitions.
+pub(crate) fn events_of_objects() -> Handler {
+    Handler::events(|event| match event {
+        Event::Updated { old, object, .. } if old.is_same_version(object) => Vec::new(),
+        event => vec![Request::from(&**event.object())],
+    })
+}
