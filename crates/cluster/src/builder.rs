@@ -11,7 +11,7 @@ use kubewright_kube_apiserver::{
 use kubewright_store::MemoryStore;
 
 use crate::{
-    AccessLog, CertificateAuthority, Cluster, Credential, DataDir, Endpoint, Error,
+    AccessLog, CertificateAuthority, Cluster, Credential, DataDir, Endpoint, Error, Profile,
     ServingCertificate, Storage, Tokens,
     cluster::{Background, RunningControllers},
     data_dir::OpenStore,
@@ -93,6 +93,11 @@ impl ClusterBuilder {
     pub fn data_dir(mut self, directory: impl Into<DataDir>) -> Self {
         self.data_dir = Some(directory.into());
         self
+    }
+
+    /// Sets the built-in controllers to those of a profile.
+    pub fn profile(self, profile: Profile) -> Self {
+        self.controllers(profile.controllers())
     }
 
     /// Sets the store. Defaults to a new [`MemoryStore`].

@@ -6,6 +6,7 @@ use std::{
 };
 
 use kubewright_apiserver::{audit::Ring, auth::LocalUsers};
+use kubewright_builtin_controllers::Controllers;
 use kubewright_cluster::{Cluster, Endpoint, Error, ServiceHandler, Storage};
 use kubewright_kube_apiserver::{
     AnonymousAccess, AuthorizationMode, Conversions, FIRST_REVISION, KubeApiServer,
@@ -18,7 +19,7 @@ use crate::{
     access::{Gate, Watched, admin},
     endless::Counters,
     faults::{Faults, FaultyServer, FaultyService},
-    managers::Attached,
+    managers::{Attached, RunningManager},
     recording::Record,
     time::{TestClock, Time},
 };
@@ -57,6 +58,9 @@ pub struct TestCluster {
     pub(crate) audit: OnceLock<Ring>,
     pub(crate) managers: Attached,
     pub(crate) writes: Counters,
+    /// The built-in controllers that run from the start.
+    pub(crate) controllers: Controllers,
+    _running: Option<RunningManager>,
 }
 
 /// Builds a [`TestCluster`].
@@ -72,10 +76,20 @@ pub struct TestCluster {
 /// assert!(roles.get_opt("cluster-admin").await.unwrap().is_some());
 /// # });
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[must_use = "nothing runs before `start`"]
 pub struct TestClusterBuilder {
     rbac: bool,
+    controllers: Controllers,
+}
+
+impl Default for TestClusterBuilder {
+    fn default() -> Self {
+        Self {
+            rbac: false,
+            controllers: Controllers::none(),
+        }
+    }
 }
 
 impl TestClusterBuilder {
@@ -84,6 +98,46 @@ impl TestClusterBuilder {
     pub fn rbac(mut self) -> Self {
         self.rbac = true;
         self
+    }
+
+    /// Runs built-in controllers, which [`settled`](TestCluster::settled) waits for. By default none run. Forks run the same.
+    pub fn controllers(mut self, controllers: Controllers) -> Self {
+        self.controllers = controllers;
+        self
+    }
+
+    /// Runs all built-in controllers, those for workloads included: a Deployment gets its ReplicaSets and pods.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+    /// use kube::Api;
+    /// use kubewright_testing::TestCluster;
+    /// use serde_json::json;
+    ///
+    /// let cluster = TestCluster::builder().workloads().start().await;
+    /// let web: Deployment = serde_json::from_value(json!({
+    ///     "metadata": {"name": "web"},
+    ///     "spec": {
+    ///         "replicas": 3,
+    ///         "selector": {"matchLabels": {"app": "web"}},
+    ///         "template": {
+    ///             "metadata": {"labels": {"app": "web"}},
+    ///             "spec": {"containers": [{"name": "web", "image": "nginx"}]},
+    ///         },
+    ///     },
+    /// }))
+    /// .unwrap();
+    /// let deployments: Api<Deployment> = Api::default_namespaced(cluster.client());
+    /// deployments.create(&Default::default(), &web).await.unwrap();
+    /// cluster.settled().await.unwrap();
+    ///
+    /// let pods: Api<Pod> = Api::default_namespaced(cluster.client());
+    /// assert_eq!(pods.list(&Default::default()).await.unwrap().items.len(), 3);
+    /// # });
+    /// ```
+    pub fn workloads(self) -> Self {
+        self.controllers(Controllers::all())
     }
 
     /// Starts the cluster.
@@ -99,6 +153,7 @@ impl TestClusterBuilder {
             keys: ServiceAccountKeys::generate(),
             rbac: false,
             records: Vec::new(),
+            controllers: self.controllers,
         };
         let cluster = TestCluster::on(new, TestClock::default()).await;
         if self.rbac {
@@ -133,6 +188,7 @@ pub(crate) struct Snapshot {
     /// Whether users need permissions.
     rbac: bool,
     records: Vec<Record>,
+    controllers: Controllers,
 }
 
 impl Snapshot {
@@ -157,7 +213,7 @@ impl TestCluster {
         Self::builder().start().await
     }
 
-    /// Returns a builder, for a cluster with RBAC.
+    /// Returns a builder, for a cluster with RBAC or with controllers.
     pub fn builder() -> TestClusterBuilder {
         TestClusterBuilder::default()
     }
@@ -170,6 +226,7 @@ impl TestCluster {
             keys,
             rbac,
             records,
+            controllers,
         } = begin;
         let (gate, watched) = (Gate::new(&store, rbac), Watched::default());
         watched.record(records);
@@ -190,7 +247,7 @@ impl TestCluster {
             .start()
             .await
             .expect("a cluster in memory starts");
-        Self {
+        let mut cluster = Self {
             cluster,
             store,
             faults: Faults::default(),
@@ -202,7 +259,14 @@ impl TestCluster {
             audit: OnceLock::new(),
             managers: Attached::default(),
             writes: Counters::default(),
+            controllers: Controllers::none(),
+            _running: None,
+        };
+        if !controllers.is_empty() {
+            cluster._running = Some(cluster.run_controllers(&controllers));
+            cluster.controllers = controllers;
         }
+        cluster
     }
 
     /// Returns a client that calls the server without a socket, as the administrator. Its default namespace is `default`.
@@ -238,6 +302,7 @@ impl TestCluster {
             keys: self.api_server().service_account_keys().clone(),
             rbac: self.gate.is_closed(),
             records: self.watched.records(),
+            controllers: self.controllers.clone(),
         }
     }
 

@@ -5,7 +5,8 @@ use kubewright_builtin_controllers::Controllers;
 use crate::{cluster::TestCluster, managers::RunningManager};
 
 impl TestCluster {
-    /// Runs built-in controllers, which [`settled`](Self::settled) then waits for.
+    /// Runs built-in controllers, which [`settled`](Self::settled) then waits for. Those that the cluster runs
+    /// [from the start](crate::TestClusterBuilder::controllers) are left out.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -26,7 +27,8 @@ impl TestCluster {
     ///
     /// Panics outside a tokio runtime.
     pub fn run_controllers(&self, controllers: &Controllers) -> RunningManager {
-        let manager = controllers
+        let missing = controllers.clone().without(&self.controllers);
+        let manager = missing
             .manager(self.client())
             .expect("a new manager has no other controllers");
         self.run(&manager)

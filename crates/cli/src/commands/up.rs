@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Instant};
 use anyhow::Context;
 use clap::Args;
 use kubewright_cluster::{
-    Cluster, ClusterUser, Controllers, Error as ClusterError, Tokens, TokensError,
+    Cluster, ClusterUser, Controllers, Error as ClusterError, Profile, Tokens, TokensError,
 };
 use kubewright_kube_apiserver::{PluginName, ServiceRange};
 use kubewright_scaffold::Error;
@@ -39,14 +39,13 @@ pub(crate) struct Up {
     #[command(flatten)]
     authorization: Authorization,
 
-    /// Built-in controllers to run: `default`, `none`, or a list such as `*,-garbagecollector`
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "default",
-        allow_hyphen_values = true
-    )]
-    controllers: Controllers,
+    /// Parts of the cluster that run: `bare` for namespaces, garbage and accounts, `controllers` for workloads too
+    #[arg(long, value_name = "PROFILE", default_value_t)]
+    profile: Profile,
+
+    /// Built-in controllers to run instead of the profile's: `default`, `none`, or a list such as `*,-garbagecollector`
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    controllers: Option<Controllers>,
 
     /// CIDR range that services get their cluster IPs from
     #[arg(long, value_name = "CIDR", default_value_t)]
@@ -92,7 +91,11 @@ impl Up {
         }
         let mut cluster = builder
             .listen(self.listen)
-            .controllers(self.controllers.clone())
+            .controllers(
+                self.controllers
+                    .clone()
+                    .unwrap_or_else(|| self.profile.controllers()),
+            )
             .authorization(self.authorization.modes()?)
             .api_server(|server| {
                 let server = match &audit {

@@ -39,7 +39,9 @@ use std::{
 
 use clap::Args;
 use kube::Client;
-use kubewright_cluster::{AccessLog, Cluster as LocalBuilder, Controllers, DataDir, SyncMode};
+use kubewright_cluster::{
+    AccessLog, Cluster as LocalBuilder, Controllers, DataDir, Profile, SyncMode,
+};
 use kubewright_scaffold::Project;
 use tokio::sync::watch;
 
@@ -74,14 +76,13 @@ pub(crate) struct Dev {
     #[arg(long, value_name = "FILE")]
     write_kubeconfig: Option<PathBuf>,
 
-    /// Built-in controllers of the local cluster, as for `kubewright up`
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "default",
-        allow_hyphen_values = true
-    )]
-    controllers: Controllers,
+    /// Parts of the cluster that run: `bare` for namespaces, garbage and accounts, `controllers` for workloads too
+    #[arg(long, value_name = "PROFILE", default_value_t)]
+    profile: Profile,
+
+    /// Built-in controllers instead of the profile's, as for `kubewright up`
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    controllers: Option<Controllers>,
 
     #[command(flatten)]
     authorization: Authorization,
@@ -212,7 +213,11 @@ impl Dev {
         }
         let builder = builder
             .name("kubewright-dev")
-            .controllers(self.controllers.clone())
+            .controllers(
+                self.controllers
+                    .clone()
+                    .unwrap_or_else(|| self.profile.controllers()),
+            )
             .authorization(self.authorization.modes()?)
             .access_log(log.clone());
         let local = LocalCluster::listen(builder, self.port, &kubeconfig).await?;

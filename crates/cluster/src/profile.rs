@@ -1,0 +1,73 @@
+//! [`Profile`]: the parts of a cluster that run beside the API server.
+
+use std::{fmt, str::FromStr};
+
+use kubewright_builtin_controllers::Controllers;
+
+/// The parts of a cluster that run beside the API server.
+///
+/// ```
+/// use kubewright_cluster::Profile;
+///
+/// let profile: Profile = "controllers".parse().unwrap();
+/// assert_eq!(profile, Profile::Controllers);
+/// assert_eq!(Profile::default().to_string(), "bare");
+/// assert!("everything".parse::<Profile>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Profile {
+    /// `bare`: the controllers that every cluster needs, for namespaces, garbage, service accounts and certificates.
+    #[default]
+    Bare,
+    /// `controllers`: all controllers, those for workloads included. Pods are created, and nothing runs them.
+    Controllers,
+}
+
+/// There is no profile of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name:?} is not a profile: use bare or controllers")]
+pub struct UnknownProfile {
+    /// The unknown name.
+    pub name: String,
+}
+
+impl Profile {
+    /// All profiles.
+    pub const ALL: [Self; 2] = [Self::Bare, Self::Controllers];
+
+    /// Returns the name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bare => "bare",
+            Self::Controllers => "controllers",
+        }
+    }
+
+    /// Returns the built-in controllers of the profile.
+    pub fn controllers(self) -> Controllers {
+        match self {
+            Self::Bare => Controllers::default(),
+            Self::Controllers => Controllers::all(),
+        }
+    }
+}
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL
+            .into_iter()
+            .find(|profile| profile.as_str() == name);
+        found.ok_or_else(|| UnknownProfile {
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
