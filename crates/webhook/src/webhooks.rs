@@ -99,7 +99,7 @@ struct Route {
 }
 
 enum Target {
-    Admission(Webhook),
+    Admission(Box<Webhook>),
     Conversion(Converter),
 }
 
@@ -160,7 +160,7 @@ impl WebhooksBuilder {
             }
         };
         for webhook in &self.webhooks {
-            add(webhook.path(), Target::Admission(webhook.clone()))?;
+            add(webhook.path(), Target::Admission(Box::new(webhook.clone())))?;
         }
         if !self.converter.crds().is_empty() {
             add(CONVERT, Target::Conversion(self.converter.clone()))?;

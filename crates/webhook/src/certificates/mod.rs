@@ -35,7 +35,7 @@ pub struct Certificates {
 #[derive(Clone, Debug)]
 enum Source {
     Directory(PathBuf),
-    Managed(ManagedCertificates),
+    Managed(Box<ManagedCertificates>),
     Pem { certificate: Vec<u8>, key: Vec<u8> },
 }
 
@@ -83,7 +83,7 @@ impl Certificates {
 
     /// Issues certificates and keeps them in a Secret. They are replaced before they expire.
     pub fn managed(managed: ManagedCertificates) -> Self {
-        Self::of(Source::Managed(managed))
+        Self::of(Source::Managed(Box::new(managed)))
     }
 
     /// Takes a PEM certificate chain and its PEM key, which never change.
