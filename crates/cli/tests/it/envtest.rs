@@ -112,6 +112,7 @@ fn go_tests_with_envtest_pass() {
         "TestUsersHaveTheRightsOfTheirRoles",
         "TestAManagerReconciles",
         "TestSeveralEnvironmentsRunAtOnce",
+        "TestWebhooksOfControllerRuntimeAreCalled",
     ] {
         assert!(output.contains(&format!("--- PASS: {test}")), "{output}");
     }
