@@ -22,6 +22,8 @@ pub struct Draft {
     pub value: Value,
     /// The managed fields of a new object, sorted.
     pub(crate) managed: Option<ManagedFields>,
+    /// The name that the client gave a new object, or an empty string. Validating plugins see it even if the object was renamed.
+    pub(crate) given_name: String,
 }
 
 impl Draft {
@@ -53,7 +55,7 @@ impl From<Value> for Draft {
     fn from(value: Value) -> Self {
         Self {
             value,
-            managed: None,
+            ..Self::default()
         }
     }
 }

@@ -48,11 +48,12 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
             .to_owned(),
         name => name.to_owned(),
     };
-    let Draft { value, managed } = &mut draft;
+    let Draft { value, managed, .. } = &mut draft;
     let attributes = Attributes::create(&name, &options).with_managed(managed.as_ref());
     let mutation = cx.admission.mutate(&cx, &attributes, Some(value)).await?;
     write::settle_mutated(&cx, &target, value, mutation)?;
     draft.take_mutated_fields();
+    draft.given_name = name;
     let created = handler.create(&cx, &cx.info.name, draft, &options).await?;
     Ok(object_response(
         &cx,

@@ -335,6 +335,7 @@ mod tests {
             let draft = Draft {
                 value: json!({"kind": "K", "apiVersion": "v1", "metadata": metadata}),
                 managed: Some(ManagedFields::decode(&managed).expect("managed fields")),
+                ..Draft::default()
             };
             let whole = draft.clone().into_value();
             assert_eq!(whole["metadata"]["managedFields"], managed);

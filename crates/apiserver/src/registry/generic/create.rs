@@ -69,7 +69,9 @@ impl Generic {
         let (object, strategy, dry_run) = (&mut draft.value, &self.strategy, options.dry_run);
         strategy.authorize(cx, object, None).await?;
         self.fill_system_fields(object);
-        let generated = self.generate_name(object);
+        self.generate_name(object);
+        // A name that a client or a webhook chose counts as generated too.
+        let generated = !text(object, "generateName").is_empty();
         let reservation = strategy.reserve(cx, object, None, dry_run).await?;
         self.check_namespace(cx, object)?;
         strategy.prepare_for_create(cx, object);
@@ -80,7 +82,11 @@ impl Generic {
         if origin == Origin::Update {
             authorize_creation(cx).await?;
         }
-        let attributes = Attributes::create(text(object, "name"), options);
+        let name = match draft.given_name.as_str() {
+            "" => text(object, "name"),
+            given => given,
+        };
+        let attributes = Attributes::create(name, options);
         let attributes = attributes.with_managed(draft.managed.as_ref());
         cx.admission.validate(cx, &attributes, Some(object)).await?;
         if prune {

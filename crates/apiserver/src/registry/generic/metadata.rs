@@ -62,16 +62,15 @@ impl Generic {
         metadata.insert("uid".into(), json!(crate::ids::random().to_string()));
     }
 
-    /// Generates a name from `generateName` if there is no name. Returns whether it did.
-    pub(super) fn generate_name(&self, object: &mut Value) -> bool {
+    /// Generates a name from `generateName` if there is no name.
+    pub(super) fn generate_name(&self, object: &mut Value) {
         let base = text(object, "generateName");
         if base.is_empty() || !text(object, "name").is_empty() {
-            return false;
+            return;
         }
         let name =
             kubewright_machinery::generate_name::generate_name(base, |n| rand::random_range(0..n));
         metadata_mut(object).insert("name".into(), json!(name));
-        true
     }
 
     /// Rejects an invalid object.
