@@ -37,7 +37,8 @@ impl Conditions {
         self.0.iter().any(|condition| condition.uses(variable))
     }
 
-    /// Evaluates the conditions. They do not see the namespace.
+    /// Evaluates the conditions. They do not see the namespace, and `request.resource` is that of the request itself, although
+    /// the objects and `request.kind` are those of the version that was matched.
     pub(crate) fn evaluate<'a>(
         &'a self,
         input: &AdmissionInput<'a>,
@@ -46,8 +47,10 @@ impl Conditions {
         if self.0.is_empty() {
             return Ok(Matched::Yes);
         }
+        let own = input.request.and_then(with_own_resource);
         let input = AdmissionInput {
             namespace_object: None,
+            request: own.as_ref().or(input.request),
             ..*input
         };
         let mut evaluator = Evaluator::new(&input, variables, BUDGET);
@@ -67,4 +70,14 @@ impl Conditions {
             (true, false) => Matched::Failed(go::aggregate(errors)),
         })
     }
+}
+
+/// Returns a request with its own resource in place of the equivalent one that was matched, if they differ.
+fn with_own_resource(request: &Json) -> Option<Json> {
+    let own = &request["requestResource"];
+    (request["resource"] != *own).then(|| {
+        let mut request = request.clone();
+        request["resource"] = own.clone();
+        request
+    })
 }
