@@ -103,6 +103,10 @@ impl<K: Scalable> Change for Scaled<'_, K> {
         true
     }
 
+    fn reviewed(&self, parent: &Value) -> Result<Option<Value>, Status> {
+        self.kind.answered(parent).map(Some)
+    }
+
     async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Draft, Status> {
         let kind = self.kind;
         let parent = old.ok_or_else(|| status::not_found(&kind.resource(), &cx.info.name))?;

@@ -70,6 +70,15 @@ pub trait Change: Send + Sync {
         false
     }
 
+    /// Returns the form of an object that validating plugins see, if it is not the stored one. Defaults to `None`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object has no such form.
+    fn reviewed(&self, _object: &Value) -> Result<Option<Value>, Status> {
+        Ok(None)
+    }
+
     /// Returns the fingerprint of the change, if it depends only on what the fingerprint covers and on the stored object.
     /// Defaults to `None`: every change is computed.
     fn fingerprint(&self) -> Option<Fingerprint> {

@@ -265,7 +265,9 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
         SubresourceKind::Other(gvk, shape) if info.name == "scale" => Some(Arc::new(
             FieldManager::new(gvk, *shape, info.name, &["status"]),
         )),
-        SubresourceKind::Other(gvk, shape) if info.name == "token" => {
+        SubresourceKind::Other(gvk, shape)
+            if matches!(info.name, "binding" | "eviction" | "token") =>
+        {
             Some(Arc::new(FieldManager::new(gvk, *shape, info.name, &[])))
         }
         SubresourceKind::Other(..) => None,

@@ -89,7 +89,15 @@ impl Delete for TerminateFirst {
             return self.0.delete(cx, name, options).await;
         }
         let attributes = Attributes::delete(name, &current, options);
-        cx.admission.admit(cx, &attributes, None).await?;
+        cx.admission.mutate(cx, &attributes, None).await?;
+        // From here on the namespace that was found is meant, and no later one of that name.
+        let uid = current["metadata"]["uid"].as_str().map(str::to_owned);
+        let found = DeleteOptions {
+            uid: options.uid.clone().or(uid),
+            ..options.clone()
+        };
+        let attributes = Attributes::delete(name, &current, &found);
+        cx.admission.validate(cx, &attributes, None).await?;
         let now = rfc3339(self.0.clock().now());
         let object = self
             .0

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use kubewright_apiserver::{
     Object,
+    admission::Attributes,
     registry::{Create, Draft, Generic, Handlers, ResourceSpec, Shape},
     request::{RequestContext, WriteOptions},
     rfc3339,
@@ -46,7 +47,7 @@ impl Create for Bind {
                 "name in URL does not match name in Binding object",
             ));
         }
-        bind(&self.0, cx, name, &binding, options.dry_run).await
+        bind(&self.0, cx, name, &binding, options).await
     }
 }
 
@@ -80,7 +81,7 @@ impl Create for BindNamed {
             .as_str()
             .unwrap_or_default()
             .to_owned();
-        bind(&self.0, cx, &name, &binding, options.dry_run).await
+        bind(&self.0, cx, &name, &binding, options).await
     }
 }
 
@@ -89,18 +90,23 @@ async fn bind(
     cx: &RequestContext,
     name: &str,
     binding: &Value,
-    dry_run: bool,
+    options: &WriteOptions,
 ) -> Result<Object, Status> {
     let errors = binding::validate(binding);
     if !errors.is_empty() {
         // kube-apiserver reports a failure here, not an invalid object.
         return Err(status::unknown(field::aggregate(&errors)));
     }
+    let attributes = Attributes::create(name, options);
+    cx.admission
+        .validate(cx, &attributes, Some(binding))
+        .await?;
     let now = rfc3339(pods.clock().now());
     let resource = GroupResource::new("", "pods/binding");
     let assign = |pod: &mut Value| {
         binding::bind(pod, binding, &now).map_err(|text| status::conflict(&resource, name, text))
     };
-    pods.rewrite(cx, name, dry_run.into(), &assign).await?;
+    pods.rewrite(cx, name, options.dry_run.into(), &assign)
+        .await?;
     super::done()
 }

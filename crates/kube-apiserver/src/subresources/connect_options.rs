@@ -18,6 +18,7 @@ pub(super) fn of(cx: &RequestContext) -> Value {
         let values: Vec<&str> = cx.query.all(field.json).collect();
         let value = match (field.json, field.ty, values.as_slice()) {
             ("kind" | "apiVersion", ..) => continue,
+            ("path", ..) if cx.info.rest.is_empty() => continue,
             ("path", ..) => format!("/{}", cx.info.rest.join("/")).into(),
             (_, _, []) => continue,
             (_, Type::Bool, [first, ..]) => {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use kubewright_apiserver::{
     Object,
-    registry::{Create, Delete, Draft, DryRun, Generic, Handlers},
+    admission::Attributes,
+    registry::{Create, Draft, DryRun, Generic, Handlers},
     request::{DeleteOptions, RequestContext, WriteOptions},
     rfc3339,
 };
@@ -56,6 +57,10 @@ impl Create for Evict {
             given => DeleteOptions::from_value(given)?,
         };
         delete.dry_run |= options.dry_run;
+        let attributes = Attributes::create(name, options);
+        cx.admission
+            .validate(cx, &attributes, Some(&request))
+            .await?;
         let pod = self.pods.read(cx, name).await?;
         if !eviction::needs_no_budget(&pod) {
             self.spend(cx, &pod, name, delete.dry_run).await?;
@@ -68,7 +73,7 @@ impl Create for Evict {
             };
             self.pods.rewrite(cx, name, DryRun::No, &mark).await?;
         }
-        self.pods.delete(cx, name, &delete).await?;
+        self.pods.delete_admitted(cx, name, &delete).await?;
         super::done()
     }
 }

@@ -42,23 +42,7 @@ impl Delete for Generic {
         name: &str,
         options: &DeleteOptions,
     ) -> Result<Deleted, Status> {
-        let key = self.checked_key(cx.namespace(), name)?;
-        for _ in 0..ATTEMPTS {
-            let found = self
-                .store
-                .get(&key)
-                .await
-                .map_err(|e| Self::read_failure(&e))?;
-            let entry = found.ok_or_else(|| self.not_found(name))?;
-            if let Some(deleted) = self.delete_once(cx, name, options, &entry).await? {
-                return Ok(deleted);
-            }
-        }
-        Err(status::conflict(
-            &self.resource,
-            name,
-            super::update::MODIFIED,
-        ))
+        self.delete_with(cx, name, options, Admission::Run).await
     }
 
     fn returns_deleted_object(&self) -> bool {
@@ -73,19 +57,70 @@ fn later(time: Timestamp, seconds: i64) -> Timestamp {
     time.checked_add(duration).unwrap_or(time)
 }
 
+/// Whether plugins review a deletion.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Admission {
+    Run,
+    Skip,
+}
+
 impl Generic {
+    /// Deletes an object for a request that was admitted as something else, such as an eviction: plugins do not see the deletion.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`delete`](Delete::delete) does, except that no plugin rejects the request.
+    pub async fn delete_admitted(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Status> {
+        self.delete_with(cx, name, options, Admission::Skip).await
+    }
+
+    async fn delete_with(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        options: &DeleteOptions,
+        admission: Admission,
+    ) -> Result<Deleted, Status> {
+        let key = self.checked_key(cx.namespace(), name)?;
+        for _ in 0..ATTEMPTS {
+            let found = self
+                .store
+                .get(&key)
+                .await
+                .map_err(|e| Self::read_failure(&e))?;
+            let entry = found.ok_or_else(|| self.not_found(name))?;
+            let attempt = self.delete_once(cx, name, options, admission, &entry);
+            if let Some(deleted) = attempt.await? {
+                return Ok(deleted);
+            }
+        }
+        Err(status::conflict(
+            &self.resource,
+            name,
+            super::update::MODIFIED,
+        ))
+    }
+
     /// Makes one attempt. Returns `None` after a conflict.
     async fn delete_once(
         &self,
         cx: &RequestContext,
         name: &str,
         options: &DeleteOptions,
+        admission: Admission,
         entry: &Entry,
     ) -> Result<Option<Deleted>, Status> {
         let old = self.decode(entry).await?;
         self.check_preconditions(name, options, &old)?;
-        let attributes = Attributes::delete(name, &old, options);
-        cx.admission.admit(cx, &attributes, None).await?;
+        if admission == Admission::Run {
+            let attributes = Attributes::delete(name, &old, options);
+            cx.admission.admit(cx, &attributes, None).await?;
+        }
         match self.plan(&old, options) {
             Plan::AlreadyPending => Ok(Some(Deleted {
                 object: self.object(entry).await?,

@@ -134,8 +134,13 @@ impl Generic {
         cx.warnings
             .extend(strategy.warnings_on_update(object, &old));
         strategy.canonicalize(object);
-        let attributes = Attributes::update(text(object, "name"), &old, options);
-        cx.admission.validate(cx, &attributes, Some(object)).await?;
+        let reviewed = (change.reviewed(object)?, change.reviewed(&old)?);
+        let (new, before): (&Value, &Value) = (
+            reviewed.0.as_ref().unwrap_or(object),
+            reviewed.1.as_ref().unwrap_or(&old),
+        );
+        let attributes = Attributes::update(text(object, "name"), before, options);
+        cx.admission.validate(cx, &attributes, Some(new)).await?;
         if change.leaves_unknown() {
             strategy.prune(object);
         }
