@@ -91,6 +91,13 @@ pub(super) fn to_v1(scaler: &mut Value) {
     scaler.put("status", v1);
 }
 
+/// Reports whether an autoscaler of `v1` has metrics besides the CPU utilization.
+pub(crate) fn has_other_metrics(scaler: &Value) -> bool {
+    let text = scaler["metadata"]["annotations"][METRICS].text();
+    let metrics = serde_json::from_str::<Value>(text).unwrap_or_default();
+    !metrics.items().is_empty()
+}
+
 pub(super) fn to_v2(scaler: &mut Value) {
     let annotations = scaler["metadata"]["annotations"].clone();
     let parse = |name: &str| serde_json::from_str::<Value>(annotations[name].text()).ok();

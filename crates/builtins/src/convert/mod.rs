@@ -4,7 +4,7 @@
 //! autoscalers are stored as `autoscaling/v2` and also served as `v1`, where what `v1` has no field for travels in
 //! annotations. Any other pair only changes `apiVersion`.
 
-mod autoscaler;
+pub(crate) mod autoscaler;
 mod event;
 
 use serde_json::Value;

@@ -5,7 +5,9 @@ mod validate;
 use serde_json::{Value, json};
 
 use crate::{
-    KindRules, general,
+    KindRules,
+    convert::autoscaler::has_other_metrics,
+    general,
     json::{Read, Write},
 };
 
@@ -21,15 +23,21 @@ pub(crate) static RULES: KindRules = KindRules {
     ..KindRules::GENERAL
 };
 
-/// `autoscaling/v1` only fills the minimum; the metric is filled when it is read as `v2`.
+/// The target of the CPU utilization of an autoscaler without metrics, in percent.
+const TARGET: i64 = 80;
+
 fn default(scaler: &mut Value) {
     let old_form = scaler["apiVersion"] == "autoscaling/v1";
+    let has_metrics = old_form && has_other_metrics(scaler);
     let spec = scaler.field("spec");
     spec.put_if_unset("minReplicas", 1);
     if old_form {
+        if !has_metrics {
+            spec.put_if_unset("targetCPUUtilizationPercentage", TARGET);
+        }
         return;
     }
-    spec.put_if_blank("metrics", json!([cpu_utilization(80)]));
+    spec.put_if_blank("metrics", json!([cpu_utilization(TARGET)]));
     if spec["behavior"].is_set() {
         let behavior = spec.field("behavior");
         fill(
