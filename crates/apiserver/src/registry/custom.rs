@@ -23,4 +23,8 @@ pub trait Custom: Send + Sync {
     ///
     /// Returns the message for the client if the metadata does not fit its type.
     fn prune(&self, object: &mut Value, unknown: UnknownFields) -> Result<Vec<String>, String>;
+
+    /// Removes unknown fields, and metadata that does not fit its type, from an object that admission has changed. Nulls stay, and
+    /// validation rejects those that are not allowed.
+    fn prune_mutated(&self, object: &mut Value);
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Target;
 use crate::{
     admission::Mutation,
-    registry::{Shape, UnknownFields, generic::served_bytes},
+    registry::{Shape, generic::served_bytes},
     request::RequestContext,
 };
 
@@ -111,9 +111,7 @@ pub(super) fn settle_mutated(
     dedup_owners(cx, object, " after mutating admission happens");
     let may_differ = mutation == Mutation::Foreign || cx.admission.mutates_custom_objects();
     if let Some(custom) = target.custom().filter(|_| may_differ) {
-        custom
-            .prune(object, UnknownFields::Ignore)
-            .map_err(status::internal)?;
+        custom.prune_mutated(object);
         default(target, object)?;
     }
     Ok(())

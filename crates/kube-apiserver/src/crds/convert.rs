@@ -67,11 +67,34 @@ impl Convertible {
         found.map(|(_, schema)| &**schema)
     }
 
-    /// Converts objects to another version; those that are in it already are unchanged.
+    /// Converts objects to another version and prunes them; those that are in it already are unchanged.
     pub(super) async fn convert(
         &self,
         objects: Vec<Value>,
         to: &str,
+    ) -> Result<Vec<Value>, Status> {
+        let conform = |object: &mut Value| match self.schema(to) {
+            Some(schema) => {
+                let conformed = conform(object, schema, ConformOptions::default());
+                conformed.map(|_| ()).map_err(status::internal)
+            }
+            None => Ok(()),
+        };
+        self.convert_with(objects, to, conform).await
+    }
+
+    /// Converts an object to another version, and leaves fields that the version does not have.
+    pub(super) async fn convert_unpruned(&self, object: Value, to: &str) -> Result<Value, Status> {
+        let converted = self.convert_with(vec![object], to, |_| Ok(())).await?;
+        let lost = || status::internal("the object was lost in conversion");
+        converted.into_iter().next().ok_or_else(lost)
+    }
+
+    async fn convert_with(
+        &self,
+        objects: Vec<Value>,
+        to: &str,
+        conform: impl Fn(&mut Value) -> Result<(), Status>,
     ) -> Result<Vec<Value>, Status> {
         let needs = |object: &Value| object["apiVersion"] != to;
         if !objects.iter().any(needs) {
@@ -106,10 +129,7 @@ impl Convertible {
                 Some(object) => Ok(object),
                 None => {
                     let mut object = converted.next().ok_or_else(lost)?;
-                    if let Some(schema) = self.schema(to) {
-                        conform(&mut object, schema, ConformOptions::default())
-                            .map_err(status::internal)?;
-                    }
+                    conform(&mut object)?;
                     Ok(object)
                 }
             })

@@ -12,7 +12,7 @@ use kubewright_apiserver::{
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
 use kubewright_machinery::gvk::{GroupResource, GroupVersionKind};
 use kubewright_schema::structural::{
-    ConformOptions, StatusWrites, Structural, apply_defaults, conform, conform_metadata,
+    ConformOptions, StatusWrites, Structural, apply_defaults, conform, conform_metadata, prune,
 };
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
@@ -103,12 +103,31 @@ impl Custom for Schema {
             track: unknown == UnknownFields::Report,
             drop_invalid: false,
         };
+        match self.is_of(object) {
+            true => conform(object, &self.schema, options),
+            false => conform_metadata(object, options),
+        }
+    }
+
+    fn prune_mutated(&self, object: &mut Value) {
+        let options = ConformOptions {
+            track: false,
+            drop_invalid: true,
+        };
+        // Dropping invalid metadata never fails.
+        let _ = conform_metadata(object, options);
+        if self.is_of(object) {
+            prune(object, &self.schema, None);
+        }
+    }
+}
+
+impl Schema {
+    /// Reports whether an object is of the kind, in any version.
+    fn is_of(&self, object: &Value) -> bool {
         let version = object["apiVersion"].as_str().unwrap_or_default();
         let group = version.split_once('/').map_or("", |(group, _)| group);
-        if object["kind"] != self.kind || group != self.group {
-            return conform_metadata(object, options);
-        }
-        conform(object, &self.schema, options)
+        object["kind"] == self.kind && group == self.group
     }
 }
 

@@ -8,7 +8,6 @@ use kubewright_machinery::{
     Status,
     gvk::{GroupVersionKind, GroupVersionResource},
     json::Read,
-    status,
 };
 use kubewright_schema::structural::apply_defaults;
 use serde_json::Value;
@@ -70,9 +69,7 @@ impl Versions for CustomVersions {
     }
 
     async fn convert(&self, object: Value, api_version: &str) -> Result<Value, Status> {
-        let converted = self.convertible.convert(vec![object], api_version).await?;
-        let lost = || status::internal("the object was lost in conversion");
-        converted.into_iter().next().ok_or_else(lost)
+        self.convertible.convert_unpruned(object, api_version).await
     }
 
     fn default(&self, object: &mut Value) -> Result<(), Status> {

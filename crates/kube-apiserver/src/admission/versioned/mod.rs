@@ -11,7 +11,7 @@ mod options;
 mod request_value;
 
 use kubewright_apiserver::{check_patched_kind, registry::Shape};
-use kubewright_machinery::{Status, gvk::GroupVersionKind, json::Read, status};
+use kubewright_machinery::{Status, go, gvk::GroupVersionKind, json::Read, status};
 use kubewright_schema::{Node, decode_typed, normalize_typed, retype_numbers};
 use serde_json::{Value, json};
 
@@ -138,10 +138,27 @@ async fn convert(
     kind: &GroupVersionKind,
 ) -> Result<Value, Status> {
     let wanted = kind.api_version();
+    if matches!(request.shape, Shape::Untyped) {
+        check_group(&object, kind)?;
+    }
     match request.cx.resource.versions() {
         Some(versions) if object["apiVersion"] != wanted => versions.convert(object, &wanted).await,
         _ => Ok(object),
     }
+}
+
+/// Checks that a custom object is of the group that it is converted to. A patch may have changed it.
+fn check_group(object: &Value, kind: &GroupVersionKind) -> Result<(), Status> {
+    let given = object["apiVersion"].text();
+    let (group, version) = given.split_once('/').unwrap_or(("", given));
+    if group == kind.group {
+        return Ok(());
+    }
+    let wanted = go::quote(&kind.api_version());
+    Err(status::unknown(format!(
+        "{group}/{version}, Kind={} is unstructured and is not suitable for converting to {wanted}",
+        object["kind"].text()
+    )))
 }
 
 /// Fills in the defaults of the version that the object is in.
