@@ -45,6 +45,8 @@ pub use services::{ServiceHandler, Services};
 const MAX_ANSWER: usize = 4 << 20;
 /// An answer may also be this many times as large as the request, since a converted list grows with the list.
 const MAX_GROWTH: usize = 4;
+/// The number of times that an endpoint is called again if it asks for it. The time limit of the call holds for all of them.
+const MAX_RETRIES: usize = 10;
 /// The maximum length of an answer's text in a message, in characters.
 const MAX_EXCERPT: usize = 256;
 
@@ -63,6 +65,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: Option<String>,
     pub(crate) body: Bytes,
+    /// The time after which an overloaded endpoint asks to be called again.
+    retry_after: Option<Duration>,
 }
 
 impl Outgoing {
@@ -101,11 +105,29 @@ impl Outgoing {
     ) -> Result<Answer, String> {
         let seconds = within.as_secs() + u64::from(within.subsec_nanos() > 0);
         let url = format!("{}?timeout={seconds}s", endpoint.url);
-        let answer = match timeout(within, self.exchange(endpoint, &url, document)).await {
+        let answer = match timeout(within, self.persist(endpoint, &url, document)).await {
             Ok(answer) => answer,
             Err(_) => Err("context deadline exceeded".to_owned()),
         };
         answer.map_err(|e| format!("Post \"{url}\": {e}"))
+    }
+
+    /// Calls an endpoint again if it answers that it is overloaded and says when, as client-go does.
+    async fn persist(
+        &self,
+        endpoint: &Endpoint,
+        url: &str,
+        document: Bytes,
+    ) -> Result<Answer, String> {
+        let mut answer = self.exchange(endpoint, url, document.clone()).await?;
+        for _ in 0..MAX_RETRIES {
+            let Some(pause) = answer.retry_after else {
+                break;
+            };
+            tokio::time::sleep(pause).await;
+            answer = self.exchange(endpoint, url, document.clone()).await?;
+        }
+        Ok(answer)
     }
 
     async fn exchange(
@@ -196,8 +218,13 @@ impl Outgoing {
 impl Answer {
     fn new(parts: &http::response::Parts, body: Bytes) -> Self {
         let content_type = parts.headers.get(header::CONTENT_TYPE);
+        let overloaded =
+            parts.status == StatusCode::TOO_MANY_REQUESTS || parts.status.is_server_error();
+        let seconds = parts.headers.get(header::RETRY_AFTER);
+        let seconds = seconds.and_then(|value| value.to_str().ok()?.parse().ok());
         Self {
             status: parts.status,
+            retry_after: seconds.filter(|_| overloaded).map(Duration::from_secs),
             content_type: content_type
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
             body,

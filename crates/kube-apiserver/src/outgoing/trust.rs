@@ -61,7 +61,48 @@ pub(super) fn describe(error: &std::io::Error) -> String {
         return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
             .to_owned();
     }
+    if let Some(Error::InvalidCertificate(CertificateError::NotValidForNameContext {
+        expected,
+        presented,
+    })) = inner
+    {
+        return format!(
+            "tls: failed to verify certificate: x509: {}",
+            wrong_name(expected, presented)
+        );
+    }
     format!("tls: {error}")
+}
+
+/// Returns the words of Go for a certificate of another host.
+fn wrong_name(expected: &ServerName<'_>, presented: &[String]) -> String {
+    let of_kind = |kind: &str| -> Vec<&str> {
+        let inside = presented.iter().filter_map(|name| {
+            let name = name.strip_prefix(kind)?.strip_prefix('(')?;
+            Some(name.strip_suffix(')')?.trim_matches('"'))
+        });
+        inside.collect()
+    };
+    let expected_name = expected.to_str();
+    let (names, none) = match expected {
+        ServerName::IpAddress(_) => (
+            of_kind("IpAddress"),
+            format!(
+                "cannot validate certificate for {expected_name} because it doesn't contain any IP SANs"
+            ),
+        ),
+        _ => (
+            of_kind("DnsName"),
+            format!("certificate is not valid for any names, but wanted to match {expected_name}"),
+        ),
+    };
+    match names.is_empty() {
+        true => none,
+        false => format!(
+            "certificate is valid for {}, not {expected_name}",
+            names.join(", ")
+        ),
+    }
 }
 
 /// Accepts what a certificate of the bundle has signed, and, as Go does, the certificates of the bundle themselves, whether
@@ -223,6 +264,11 @@ mod tests {
             assert_eq!(refused, UNKNOWN);
         }
         let named = params("other.example.com").signed_by(&key, &ca).unwrap();
+        let refused = handshake(named.der(), &key, &ca.pem()).unwrap_err();
+        assert_eq!(
+            refused,
+            "tls: failed to verify certificate: x509: certificate is valid for other.example.com, not hook.example.com"
+        );
         assert!(handshake(named.der(), &key, &named.pem()).is_err());
         let mut old = params("hook.example.com");
         old.not_before = date_time_ymd(2020, 1, 1);

@@ -18,6 +18,9 @@ pub(crate) fn decode(answer: &Answer) -> Result<Value, String> {
 
 fn read(status: StatusCode, body: &[u8], content_type: Option<&str>) -> Result<Value, String> {
     if !status.is_success() {
+        if let Some(message) = failure_message(body) {
+            return Err(message);
+        }
         // Only text is repeated in messages.
         let text = content_type.is_none_or(|t| t.trim_start().starts_with("text/"));
         return Err(error_of(
@@ -52,6 +55,15 @@ fn read(status: StatusCode, body: &[u8], content_type: Option<&str>) -> Result<V
     )))
 }
 
+/// Returns the message of a body that is a `Status` about a failure.
+fn failure_message(body: &[u8]) -> Option<String> {
+    let (answer, _) = decode_untyped(parse_json(body).ok()?).ok()?;
+    let text = |key: &str| answer[key].as_str().unwrap_or_default();
+    let is_failure = matches!(text("apiVersion"), "v1" | "")
+        && (text("kind"), text("status")) == ("Status", "Failure");
+    is_failure.then(|| excerpt(text("message")))
+}
+
 /// Checks that an answer that names its type is a review of a group and version. One that does not is checked by others.
 ///
 /// # Errors
@@ -67,6 +79,11 @@ pub(crate) fn check_registered(
     let (api_version, given_kind) = (text("apiVersion"), text("kind"));
     if api_version.is_empty() || given_kind.is_empty() {
         return Ok(());
+    }
+    if (api_version.as_str(), given_kind.as_str()) == ("v1", "Status") {
+        return Err(format!(
+            "converting (v1.Status) to ({version}.{kind}): unknown conversion"
+        ));
     }
     let (given_group, given) = api_version.split_once('/').unwrap_or(("", &api_version));
     let known = given_group == group && matches!(given, "v1" | "v1beta1");

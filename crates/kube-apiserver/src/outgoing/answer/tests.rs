@@ -25,6 +25,11 @@ fn a_code_that_is_no_success_has_its_words() {
             "the server has asked for the client to provide credentials",
         ),
         (403, "no", "no"),
+        (
+            500,
+            r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no way", "code": 418}"#,
+            "no way",
+        ),
         (403, "", ""),
         (404, "", "the server could not find the requested resource"),
         (
