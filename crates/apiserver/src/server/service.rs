@@ -183,10 +183,13 @@ impl ApiServer {
             }
         };
         // A timer cannot measure less, and what is ready at once would be in time.
+        let began = Instant::now();
         let handled = match limit < SHORTEST_TIMEOUT {
             true => None,
             false => tokio::time::timeout(limit, handled).await.ok(),
         };
+        // What ended because the time was up is too late as well.
+        let handled = handled.filter(|_| began.elapsed() < limit);
         handled.unwrap_or_else(|| {
             Err(status::timeout(
                 "Timeout: request did not complete within the allotted timeout",
@@ -267,7 +270,9 @@ fn finish(headers: &mut HeaderMap, audit_id: HeaderValue, warnings: &Warnings) {
         return;
     }
     let total: usize = warnings.iter().map(|w| w.chars().count()).sum();
-    for warning in warnings {
+    // One with control characters cannot be sent.
+    let printable = |warning: &String| !warning.chars().any(char::is_control);
+    for warning in warnings.into_iter().filter(printable) {
         let text: String = if total > WARNINGS_LIMIT {
             warning.chars().take(WARNING_CUT).collect()
         } else {
@@ -288,7 +293,6 @@ fn warning_header(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }
