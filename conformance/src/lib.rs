@@ -5,6 +5,7 @@
 //! | [`scenario`], [`step`] | scenario files: sequences of requests |
 //! | [`server`], [`setup`] | the server under test: one in this process, or that of a kubeconfig |
 //! | [`identities`], [`sign`], [`der`] | certificates, tokens and the key that signs tokens |
+//! | [`hooks`] | the webhooks that the server under test calls |
 //! | [`run`] | runs the requests of a scenario in order, and reads the stored object after each write |
 //! | [`normal`] | replaces values that differ from run to run by placeholders |
 //! | [`golden`] | the recorded answers |
@@ -37,6 +38,7 @@ pub mod compare;
 pub mod definitions;
 pub mod der;
 pub mod golden;
+pub mod hooks;
 pub mod identities;
 pub mod normal;
 pub mod report;

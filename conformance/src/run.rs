@@ -15,11 +15,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
+    hooks::Hooks,
     normal::{Normal, without_numbers},
     scenario::Scenario,
     server::{Answer, Server},
     sign::sign,
-    step::{Body, Caller, Step},
+    step::{Body, Caller, Options, Step},
 };
 
 /// The default headers of every request.
@@ -50,11 +51,14 @@ pub struct Outcome {
     /// After a write: the stored object, or `as answered`, `unchanged`, `absent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<Value>,
+    /// The webhooks that were called, in order: their names, or the calls if the scenario asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Value>,
 }
 
 /// Runs all requests of a scenario.
 pub async fn run_scenario(server: &Server, scenario: &Scenario) -> Result<Vec<Outcome>> {
-    let mut session = Session::begin(server).await?;
+    let mut session = Session::begin(server, scenario).await?;
     let mut outcomes = Vec::new();
     for step in &scenario.steps {
         let outcome = session.step(step).await;
@@ -72,17 +76,29 @@ struct Session<'a> {
     saved: BTreeMap<String, String>,
     /// The stored objects at the last look, by path.
     stored: BTreeMap<String, Value>,
+    /// The webhooks of the scenario, if it has any.
+    hooks: Option<Hooks>,
 }
 
 impl<'a> Session<'a> {
-    async fn begin(server: &'a Server) -> Result<Self> {
+    async fn begin(server: &'a Server, scenario: &Scenario) -> Result<Self> {
         let namespace = unique();
-        let session = Self {
+        let hooks = match scenario.hooks.is_empty() {
+            true => None,
+            false => Some(Hooks::serve(scenario.hooks.clone()).await?),
+        };
+        let mut session = Self {
             server,
             normal: Normal::new(&namespace),
             saved: BTreeMap::from([("ns".to_owned(), namespace.clone())]),
             stored: BTreeMap::new(),
+            hooks,
         };
+        let names = session.hooks.as_ref().map(Hooks::names).transpose()?;
+        for (name, text) in names.into_iter().flatten() {
+            session.normal.known(&text, name);
+            session.saved.insert(name.to_owned(), text);
+        }
         let body = json!({"metadata": {"name": namespace}}).to_string();
         let made = session
             .ask("POST", "/api/v1/namespaces", "application/json", body)
@@ -110,6 +126,7 @@ impl<'a> Session<'a> {
             self.server.tick().await;
         }
         let answer = self.answer(step, &path, &body).await?;
+        let calls = self.calls(options);
         let given = read(&answer);
         for (name, path) in &step.save {
             self.saved.insert(name.clone(), saved(&given, path)?);
@@ -156,7 +173,32 @@ impl<'a> Session<'a> {
                 .collect(),
             body: seen,
             stored,
+            calls,
         })
+    }
+
+    /// Returns the calls of webhooks since the step before.
+    fn calls(&mut self, options: &Options) -> Vec<Value> {
+        let calls = self.hooks.as_ref().map(Hooks::take_calls);
+        let calls = calls.into_iter().flatten().map(|mut call| {
+            if !options.reviews {
+                return call.hook.into();
+            }
+            call.contents["hook"] = call.hook.into();
+            let request = &mut call.contents["review"]["request"];
+            // Each call has another one, and calls may come in any order.
+            if request["uid"].is_string() {
+                request["uid"] = "<uid>".into();
+            }
+            // The object tells which part of its name was generated.
+            self.normal.value(&request["object"]);
+            self.normal.value(&call.contents)
+        });
+        let mut calls: Vec<Value> = calls.collect();
+        if options.unordered.iter().any(|path| path == "calls") {
+            calls.sort_by_cached_key(Value::to_string);
+        }
+        calls
     }
 
     /// Sends the request, again and again if the step says until when.
@@ -260,7 +302,11 @@ impl<'a> Session<'a> {
     async fn clean_up(&self) -> Result<()> {
         let namespace = format!("/api/v1/namespaces/{}", self.saved["ns"]);
         let merge = "application/merge-patch+json";
-        for path in self.stored.keys().filter(|path| **path != namespace) {
+        // Webhooks and policies go first: they might not let go of the rest.
+        let mut paths: Vec<&String> = self.stored.keys().collect();
+        paths.retain(|path| **path != namespace);
+        paths.sort_by_key(|path| !path.starts_with("/apis/admissionregistration.k8s.io/"));
+        for path in paths {
             let free = json!({"metadata": {"finalizers": null}}).to_string();
             self.ask("PATCH", path, merge, free).await?;
             let options = json!({"gracePeriodSeconds": 0}).to_string();

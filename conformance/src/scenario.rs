@@ -1,15 +1,19 @@
 //! Scenario files: sequences of requests.
 //!
-//! A file is YAML with `about`, `setup` (how the server is set up), `let` (abbreviations for paths and bodies),
-//! `pending` (why the file, or a scenario of it, is recorded and not compared yet) and `scenarios`.
+//! A file is YAML with `about`, `setup` (how the server is set up), `let` (abbreviations for paths and bodies), `hooks`
+//! (webhooks and their answers), `pending` (why the file, or a scenario of it, is recorded and not compared yet) and `scenarios`.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use kubewright_schema::yaml::parse_yaml;
 use serde_json::{Map, Value};
 
-use crate::{setup::Setup, step::Step};
+use crate::{
+    hooks::{Script, Scripts},
+    setup::Setup,
+    step::Step,
+};
 
 /// A scenario file.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub struct Scenario {
     pub name: String,
     /// The reason why it is recorded but not compared yet.
     pub pending: Option<String>,
+    /// The webhooks of the file.
+    pub hooks: Arc<Scripts>,
     /// The requests.
     pub steps: Vec<Step>,
 }
@@ -66,6 +72,7 @@ fn read(name: &str, text: &str) -> Result<ScenarioFile> {
     };
     let pending = |value: &Value| value["pending"].as_str().map(str::to_owned);
     let abbreviations = abbreviations(&file["let"])?;
+    let hooks = Arc::new(hooks(&file["hooks"])?);
     let mut scenarios = Vec::new();
     for scenario in file["scenarios"].as_array().context("no `scenarios`")? {
         let title = scenario["scenario"]
@@ -88,6 +95,7 @@ fn read(name: &str, text: &str) -> Result<ScenarioFile> {
         scenarios.push(Scenario {
             name: title.to_owned(),
             pending: pending(scenario).or_else(|| pending(&file)),
+            hooks: hooks.clone(),
             steps,
         });
     }
@@ -97,6 +105,16 @@ fn read(name: &str, text: &str) -> Result<ScenarioFile> {
         setup,
         scenarios,
     })
+}
+
+fn hooks(given: &Value) -> Result<Scripts> {
+    let given = given.as_object().into_iter().flatten();
+    given
+        .map(|(name, script)| {
+            let script = Script::parse(script).with_context(|| format!("webhook {name:?}"))?;
+            Ok((name.clone(), script))
+        })
+        .collect()
 }
 
 /// Returns the abbreviations that every file may use, and those of this file.

@@ -139,7 +139,9 @@ impl Server {
             context,
             ..KubeConfigOptions::default()
         };
-        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        // A refusal is an answer like any other.
+        config.default_retry = false;
         let mut plain = config.clone();
         plain.auth_info = AuthInfo::default();
         Ok(Self {

@@ -80,6 +80,8 @@ pub struct Options {
     pub unnumbered: bool,
     /// Compares them without their numbers, and does not count them in later steps.
     pub uncounted: bool,
+    /// Compares the reviews that webhooks got, and not only their names.
+    pub reviews: bool,
     /// Tokens to sign before the request, by name.
     pub sign: BTreeMap<String, Value>,
 }
@@ -162,6 +164,9 @@ impl Step {
                 }
                 "uncounted" => {
                     step.options.uncounted = value.as_bool().context("`uncounted`")?;
+                }
+                "reviews" => {
+                    step.options.reviews = value.as_bool().context("`reviews`")?;
                 }
                 "sign" => {
                     let tokens = value.as_object().context("`sign` must be a mapping")?;

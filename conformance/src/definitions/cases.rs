@@ -5,7 +5,7 @@
 //! it. Rules are broken by trial, with [`Validator`] as the check. All of these requests are dry runs. A second scenario
 //! stores an object and exercises the other verbs, versions and subresources.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::{Context, Result};
 use kubewright_resource::{
@@ -49,11 +49,13 @@ pub fn scenarios(definition: &Value) -> Result<Vec<Scenario>> {
         Scenario {
             name: format!("{name}: every construct"),
             pending: None,
+            hooks: Arc::default(),
             steps: asker.constructs()?,
         },
         Scenario {
             name: format!("{name}: a stored object"),
             pending: None,
+            hooks: Arc::default(),
             steps: asker.stored(definition)?,
         },
     ])

@@ -239,5 +239,6 @@ fn outcome(answer: &Answer, step: &str) -> Result<Outcome> {
         headers: BTreeMap::new(),
         body: without_numbers(body),
         stored: None,
+        calls: Vec::new(),
     })
 }

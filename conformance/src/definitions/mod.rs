@@ -21,6 +21,7 @@ use std::{
     fs,
     io::Read,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Context, Result, anyhow};
@@ -121,6 +122,7 @@ async fn record_installed(
         Some(before) => scenarios.extend(before.asked.into_iter().map(|asked| Scenario {
             name: asked.scenario,
             pending: None,
+            hooks: Arc::default(),
             steps: asked.requests,
         })),
         None => {
@@ -208,6 +210,7 @@ pub async fn compare(
         let scenario = Scenario {
             name: asked.scenario.clone(),
             pending: None,
+            hooks: Arc::default(),
             steps: asked.requests.clone(),
         };
         let outcomes = run_in_order(server, &scenario).await?;

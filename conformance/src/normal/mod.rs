@@ -19,6 +19,8 @@ const TOKEN_VOLUME: &str = "kube-api-access-";
 #[derive(Clone, Debug, Default)]
 pub struct Normal {
     namespace: String,
+    /// Texts that the runner chose, with the names that scenarios use for them.
+    known: Vec<(String, String)>,
     /// Times, addresses and ports from the scenario's own requests.
     given: BTreeSet<String>,
     /// Resource versions from the scenario's own requests.
@@ -43,6 +45,11 @@ impl Normal {
         }
     }
 
+    /// Adds a text that the runner chose, which becomes its name in angle brackets.
+    pub fn known(&mut self, text: &str, name: &str) {
+        self.known.push((text.to_owned(), format!("<{name}>")));
+    }
+
     /// Keeps the values of a request.
     pub fn given(&mut self, text: &str) {
         for after in text.split("\"resourceVersion\":\"").skip(1) {
@@ -63,12 +70,18 @@ impl Normal {
         match value {
             Value::Object(fields) => self.object(fields),
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
-            Value::String(text) => match self.document(text) {
+            Value::String(text) => match self.named(text).or_else(|| self.document(text)) {
                 Some(document) => document,
                 None => Value::String(self.text(text)),
             },
             scalar => scalar.clone(),
         }
+    }
+
+    /// Returns the name of a text that the runner chose.
+    fn named(&self, text: &str) -> Option<Value> {
+        let known = self.known.iter().find(|(known, _)| known == text)?;
+        Some(known.1.as_str().into())
     }
 
     /// Describes a text that is a token or a certificate.
@@ -109,7 +122,10 @@ impl Normal {
         if text == STANDARD.encode(&self.namespace) {
             return "<ns in base64>".to_owned();
         }
-        let text = text.replace(&self.namespace, "<ns>");
+        let mut text = text.replace(&self.namespace, "<ns>");
+        for (known, name) in &self.known {
+            text = text.replace(known, name);
+        }
         let mut text = self.scan(&text);
         for (name, prefix) in &self.generated {
             text = text.replace(name, &format!("{prefix}<suffix>"));
@@ -221,6 +237,9 @@ impl Normal {
         // Messages may contain objects.
         for mark in ["resourceVersion: \"", "in record ("] {
             if let Some(after) = text.strip_prefix(mark) {
+                if after.get(..36).is_some_and(is_uid) {
+                    return None;
+                }
                 let digits =
                     after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
                 let version = after.get(..digits).filter(|v| !v.is_empty())?;
