@@ -30,7 +30,7 @@ pub(crate) struct CaptainSpec {
 pub(crate) const MUTATE: &str = "/mutate-crew-example-com-v1-captain";
 pub(crate) const VALIDATE: &str = "/validate-crew-example-com-v1-captain";
 
-struct CaptainDefaulter;
+pub(crate) struct CaptainDefaulter;
 
 impl Defaulter<Captain> for CaptainDefaulter {
     async fn default(&self, ctx: &Admission<'_>, captain: &mut Captain) -> Result<()> {
@@ -45,7 +45,7 @@ impl Defaulter<Captain> for CaptainDefaulter {
     }
 }
 
-struct CaptainValidator;
+pub(crate) struct CaptainValidator;
 
 impl Validator<Captain> for CaptainValidator {
     async fn validate(&self, ctx: &Admission<'_>, captain: &Captain) -> Result<()> {

@@ -5,23 +5,23 @@ use serde_json::{Value, json};
 
 use crate::captain::post;
 
-mod v1 {
+pub(crate) mod v1 {
     #[derive(
         kube::CustomResource, kubewright::Schema, Clone, Debug, serde::Serialize, serde::Deserialize,
     )]
     #[kube(group = "example.com", version = "v1", kind = "Ship")]
-    pub(super) struct ShipSpec {
-        pub(super) name: String,
+    pub(crate) struct ShipSpec {
+        pub(crate) name: String,
     }
 }
 
-mod v2 {
+pub(crate) mod v2 {
     #[derive(
         kube::CustomResource, kubewright::Schema, Clone, Debug, serde::Serialize, serde::Deserialize,
     )]
     #[kube(group = "example.com", version = "v2", kind = "Ship", storage = false)]
-    pub(super) struct ShipSpec {
-        pub(super) title: String,
+    pub(crate) struct ShipSpec {
+        pub(crate) title: String,
     }
 }
 

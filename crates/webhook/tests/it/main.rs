@@ -4,6 +4,7 @@ extern crate kubewright_resource as kubewright;
 
 mod admitting;
 mod captain;
+mod clusters;
 mod converting;
 mod protocol;
 mod serving;
