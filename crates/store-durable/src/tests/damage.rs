@@ -198,3 +198,66 @@ fn a_missing_segment_is_refused() {
         );
     }
 }
+
+/// Returns a disk with a checkpoint, several segments and the objects 1 to 12, whose revisions are their names.
+fn filled() -> SimDisk {
+    let disk = SimDisk::default();
+    let engine = open(&disk).unwrap();
+    for n in 1..=12 {
+        write(&engine, &n.to_string(), "something");
+        if n == 5 {
+            engine.checkpoint().unwrap();
+        }
+    }
+    engine.seal();
+    disk
+}
+
+#[test]
+fn random_damage_is_refused_or_harmless_and_never_a_panic() {
+    let disk = filled();
+    let (mut refused, mut opened) = (0, 0);
+    for seed in 0..3000 {
+        let mut rng = Rng::new(seed);
+        let copy = disk.after(Cut::Keep, &mut rng);
+        let names = copy.names();
+        for _ in 0..1 + rng.below(3) {
+            let name = &names[rng.below(names.len() as u64) as usize];
+            let mut bytes = copy.bytes(name).unwrap();
+            let at = rng.below(bytes.len() as u64) as usize;
+            match rng.below(4) {
+                0 => bytes[at] ^= 1 << rng.below(8),
+                1 => bytes.truncate(at),
+                2 => {
+                    let end = (at + 1 + rng.below(5000) as usize).min(bytes.len());
+                    bytes[at..end].fill(rng.next() as u8);
+                }
+                _ => {
+                    let other = copy.bytes(&names[rng.below(names.len() as u64) as usize]);
+                    bytes = other.unwrap();
+                }
+            }
+            copy.put(name, bytes);
+        }
+        match open(&copy) {
+            Err(_) => refused += 1,
+            Ok(engine) => {
+                opened += 1;
+                // What is there is what was written, up to some revision.
+                let contents = engine.published.contents();
+                let revision = contents.revision().0;
+                let mut objects = 0;
+                contents.for_each(|_, stored| {
+                    objects += 1;
+                    assert_eq!(stored.revision.0.to_string(), *stored.path, "seed {seed}");
+                    std::ops::ControlFlow::Continue(())
+                });
+                assert_eq!(objects, revision, "seed {seed}");
+            }
+        }
+    }
+    assert!(
+        refused > 500 && opened > 500,
+        "{refused} refused, {opened} opened"
+    );
+}

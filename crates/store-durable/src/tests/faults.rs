@@ -68,6 +68,8 @@ async fn after_a_failed_sync_nothing_is_written_and_reads_go_on() {
         let error = create(&store, "after").await.unwrap_err();
         assert!(error.to_string().contains("until the server is restarted"));
         assert!(matches!(store.health(), StoreHealth::Failed(_)));
+        let ready = store.ready().await.unwrap_err().to_string();
+        assert!(ready.contains("the store's disk failed"), "{ready}");
         assert!(store.get(&key("before")).await.unwrap().is_some());
         assert!(store.get(&key("during")).await.unwrap().is_none());
         assert_eq!(store.current().await.unwrap(), Revision(1));
