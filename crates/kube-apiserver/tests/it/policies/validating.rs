@@ -195,8 +195,13 @@ async fn equivalent_resources_are_converted() {
             "apiGroups": ["autoscaling"], "apiVersions": ["v1"], "operations": ["*"],
             "resources": ["horizontalpodautoscalers"],
         }]},
+        // Conditions see the resource that the client named.
+        "matchConditions": [{
+            "name": "resource",
+            "expression": "request.resource.version == 'v2' && request.kind.version == 'v1' && object.apiVersion == 'autoscaling/v1'",
+        }],
         "validations": [{
-            "expression": "object.spec.targetCPUUtilizationPercentage < 50",
+            "expression": "object.spec.targetCPUUtilizationPercentage < 50 || request.resource.version != 'v1'",
             "messageExpression": "object.apiVersion + ' ' + request.kind.version + ' ' + request.requestKind.version",
         }],
     });
