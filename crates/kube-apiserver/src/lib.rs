@@ -47,7 +47,6 @@ mod outgoing;
 mod pod_references;
 mod rbac;
 mod reviews;
-mod scaling;
 mod server;
 mod service_accounts;
 mod service_range;

@@ -36,6 +36,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
         "frameworks",
         &[
             "apiserver",
+            "custom-kinds",
             "workqueue",
             "informer",
             "controller",
@@ -61,7 +62,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
 ];
 
 /// The crates that a crate may use within its own layer.
-const WITHIN: [(&str, &[&str]); 16] = [
+const WITHIN: [(&str, &[&str]); 17] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),
@@ -75,6 +76,7 @@ const WITHIN: [(&str, &[&str]); 16] = [
     ("rbac", &["machinery"]),
     ("resource", &["machinery", "cel", "schema", "derive"]),
     ("store-durable", &["store"]),
+    ("custom-kinds", &["apiserver"]),
     ("controller", &["informer", "workqueue"]),
     ("webhook", &["controller"]),
     (

@@ -8,7 +8,9 @@ pub(crate) mod generic;
 mod groups;
 mod handlers;
 mod items;
+mod printed;
 mod resource;
+mod scaling;
 mod spec;
 mod table;
 mod traits;
@@ -26,10 +28,12 @@ pub use generic::{
 pub use groups::{Group, Registry, RegistryBuilder};
 pub use handlers::Handlers;
 pub use items::{Items, ObjectList, PageStream, Pages};
+pub use printed::Printed;
 pub(crate) use resource::PatchTypes;
 pub use resource::{
     Defaulter, DeleteWarning, FieldLabelCheck, Resource, Subresource, SubresourceKind,
 };
+pub use scaling::{Scalable, scale_handlers};
 pub(crate) use spec::type_prefix;
 pub use spec::{ResourceSpec, Shape};
 pub use table::{RowOrder, Table};

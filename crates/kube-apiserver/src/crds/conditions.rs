@@ -3,7 +3,7 @@
 use kubewright_machinery::go;
 use serde_json::{Value, json};
 
-use super::crd::Names;
+use kubewright_custom_kinds::Names;
 
 /// The finalizer that holds a CRD until its objects are deleted.
 pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";

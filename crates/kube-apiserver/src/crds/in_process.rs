@@ -6,14 +6,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
+use kubewright_custom_kinds::Conversion;
 use kubewright_machinery::{Status, status};
 use parking_lot::RwLock;
 use serde_json::{Value, json};
 
-use super::{
-    convert::Conversion,
-    webhook::{self, Webhook},
-};
+use super::webhook::{self, Webhook};
 use crate::outgoing::{Endpoint, Outgoing};
 
 /// The path of conversion reviews at a service.

@@ -5,30 +5,21 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `crd` | a CRD, decoded |
 //! | `conditions` | the conditions of its status |
 //! | `handlers` | create, update and delete of CRDs |
 //! | `cleanup`, `instances` | deletion of the objects of a CRD |
-//! | `resource` | resources built from a CRD |
-//! | `strategy`, `scale`, `table`, `jsonpath` | the parts of these resources |
-//! | `convert`, `webhook`, `in_process` | conversion between versions |
+//! | `webhook`, `in_process` | conversion between versions |
+//!
+//! The resources themselves are built by `kubewright-custom-kinds`.
 //!
 //! Invariants: CRDs are processed one at a time; a registry is swapped in as a whole; the CRDs of the store are served from
 //! the first request of the server.
 
 mod cleanup;
 mod conditions;
-mod convert;
-mod crd;
 mod handlers;
 mod in_process;
 mod instances;
-mod jsonpath;
-mod resource;
-mod scale;
-mod strategy;
-mod table;
-mod versions;
 mod webhook;
 
 use std::{
@@ -42,6 +33,7 @@ use kubewright_apiserver::{
     rfc3339,
 };
 use kubewright_catalog::generated::apiextensions_v1::CUSTOM_RESOURCE_DEFINITION;
+use kubewright_custom_kinds::{Conversion, CustomResources, Definition, Names, Renamed};
 use kubewright_machinery::{Status, gvk::GroupVersionKind, status, version::compare_kube_versions};
 use kubewright_store::{Range, Store};
 use serde_json::{Value, json};
@@ -54,8 +46,6 @@ use crate::{
 pub use in_process::Conversions;
 
 use conditions::Taken;
-use convert::{Conversion, Renamed};
-use crd::{Crd, Names};
 use instances::Instances;
 
 const GROUP: &str = "apiextensions.k8s.io";
@@ -259,7 +249,8 @@ impl Crds {
             .map(|before| before.watched)
             .unwrap_or_default();
         let resources = compiled.map_or_else(Vec::new, |(decoded, conversion)| {
-            resource::resources(&self.environment, &decoded, &conversion, &watched)
+            let served = self.resources(&decoded, conversion, &watched).served();
+            served.into_iter().map(Arc::new).collect()
         });
         let entry = Installed {
             group,
@@ -273,17 +264,15 @@ impl Crds {
     }
 
     /// Compiles a CRD, and returns it with its conversion.
-    async fn known(&self, crd: Value) -> Result<Option<(Crd, Arc<dyn Conversion>)>, Status> {
+    async fn known(&self, crd: Value) -> Result<Option<(Definition, Arc<dyn Conversion>)>, Status> {
         let conversions = self.environment.conversions.clone();
         let outgoing = self.environment.outgoing.clone();
         let compile = move || {
             let (decoded, own_conversion) = read(&outgoing, &crd)?;
             let name = crd["metadata"]["name"].as_str().unwrap_or_default();
             let conversion = conversions.or(name, own_conversion, &outgoing);
-            for version in &decoded.versions {
-                // The first object of the kind would compile them otherwise, on an async worker.
-                version.rules.get(&version.schema);
-            }
+            // The first object of the kind would compile them otherwise, on an async worker.
+            decoded.compile_rules();
             Some((decoded, conversion))
         };
         self.environment.compiler.run(compile).await
@@ -295,13 +284,24 @@ impl Crds {
             return Ok(None);
         };
         let watched = watch::Sender::default();
-        let environment = &self.environment;
-        Ok(resource::instances(
-            environment,
-            &decoded,
-            &conversion,
-            &watched,
-        ))
+        let stored = self.resources(&decoded, conversion, &watched).stored();
+        Ok(stored.map(|(objects, resource)| Instances {
+            objects,
+            resource: Arc::new(resource),
+        }))
+    }
+
+    /// Returns the builder of the resources of a CRD.
+    fn resources<'a>(
+        &self,
+        crd: &'a Definition,
+        conversion: Arc<dyn Conversion>,
+        watched: &watch::Sender<()>,
+    ) -> CustomResources<'a> {
+        CustomResources::new(crd, self.environment.store.clone())
+            .clock(self.environment.clock.clone())
+            .conversion(conversion)
+            .watches_until(watched)
     }
 
     /// Updates the status of a CRD if it changes, with the field manager of the server.
@@ -365,8 +365,8 @@ impl Crds {
 }
 
 /// Decodes a CRD, and returns its conversion.
-fn read(outgoing: &Outgoing, crd: &Value) -> Option<(Crd, Arc<dyn Conversion>)> {
-    let decoded = match Crd::read(crd) {
+fn read(outgoing: &Outgoing, crd: &Value) -> Option<(Definition, Arc<dyn Conversion>)> {
+    let decoded = match Definition::read(crd) {
         Ok(decoded) => decoded,
         Err(e) => {
             // Validation rejects such CRDs; one that is stored nevertheless is not served.
@@ -375,9 +375,9 @@ fn read(outgoing: &Outgoing, crd: &Value) -> Option<(Crd, Arc<dyn Conversion>)> 
             return None;
         }
     };
-    let conversion: Arc<dyn Conversion> = match decoded.conversion["strategy"].as_str() {
+    let conversion: Arc<dyn Conversion> = match decoded.conversion()["strategy"].as_str() {
         Some("Webhook") => Arc::new(webhook::Webhook::new(
-            &decoded.conversion["webhook"],
+            &decoded.conversion()["webhook"],
             outgoing,
         )),
         _ => Arc::new(Renamed),

@@ -4,7 +4,6 @@ mod converter;
 pub(crate) mod namespaces;
 mod services;
 pub(crate) mod strategy;
-mod table;
 mod versions;
 
 use std::sync::Arc;
@@ -13,8 +12,8 @@ use kubewright_apiserver::{
     ConvertVersion, FieldManager, Selectable, SelectableField, SharedClock,
     auth::Authenticator,
     registry::{
-        BlockingPool, Defaulter, Generic, Registry, RegistryBuilder, Resource, ResourceSpec, Shape,
-        Subresource, SubresourceKind, Table,
+        BlockingPool, Defaulter, Generic, Printed, Registry, RegistryBuilder, Resource,
+        ResourceSpec, Shape, Subresource, SubresourceKind, Table,
     },
 };
 use kubewright_builtins::{KindRules, certificates::certificate_signing_request, convert, rules};
@@ -163,7 +162,7 @@ fn resource(
         None => resource,
     };
     resource
-        .with_table(Arc::new(table::Printed::new(
+        .with_table(Arc::new(Printed::new(
             group,
             info.kind,
             environment.clock.clone(),
@@ -280,7 +279,7 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
     let table = match (&speaks, info.name) {
         (SubresourceKind::Other(gvk, _), _) if gvk.kind == "Scale" => Some(scale_table(clock)),
         (SubresourceKind::Parent, "status") if kind.rules.status_has_table => {
-            let table = table::Printed::new(&kind.kind.group, kind.info.kind, clock.clone());
+            let table = Printed::new(&kind.kind.group, kind.info.kind, clock.clone());
             Some(Arc::new(table) as Arc<dyn Table>)
         }
         _ => None,
@@ -304,8 +303,8 @@ fn defaulter(rules: &'static KindRules) -> Defaulter {
 }
 
 /// Returns the columns of every `scale`.
-pub(crate) fn scale_table(clock: &SharedClock) -> Arc<dyn Table> {
-    Arc::new(table::Printed::new("autoscaling", "Scale", clock.clone()))
+fn scale_table(clock: &SharedClock) -> Arc<dyn Table> {
+    Arc::new(Printed::new("autoscaling", "Scale", clock.clone()))
 }
 
 impl BuiltInKind<'_> {

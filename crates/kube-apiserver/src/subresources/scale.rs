@@ -2,7 +2,7 @@
 
 use kubewright_apiserver::{
     ReplicasPaths, ScaleOwners,
-    registry::{Generic, Handlers},
+    registry::{Generic, Handlers, Scalable, scale_handlers},
 };
 use kubewright_builtins::scale;
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
@@ -14,17 +14,14 @@ use kubewright_machinery::{
 use kubewright_schema::normalize_typed;
 use serde_json::Value;
 
-use crate::{
-    kinds::{BuiltInKind, strategy::Endpoint},
-    scaling::{self, Scalable},
-};
+use crate::kinds::{BuiltInKind, strategy::Endpoint};
 
 pub(super) fn handlers(kind: &BuiltInKind<'_>) -> Handlers {
     let endpoint = Endpoint {
         main: false,
         ..Endpoint::main(kind.rules)
     };
-    scaling::handlers(BuiltIn {
+    scale_handlers(BuiltIn {
         parents: kind.at(endpoint),
         kind: kind.kind.clone(),
         plural: kind.info.plural,

@@ -11,6 +11,7 @@ fn every_test_that_the_rules_name_is_there() {
         "kube-apiserver",
         "testing",
         "apiserver",
+        "custom-kinds",
         "builtins",
         "cel",
         "schema",

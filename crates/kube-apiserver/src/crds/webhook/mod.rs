@@ -14,8 +14,8 @@ use kubewright_machinery::{Status, gvk::GroupVersion, status};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde_json::{Value, json};
 
-use super::convert::Conversion;
 use crate::outgoing::{self, Endpoint, Outgoing};
+use kubewright_custom_kinds::Conversion;
 
 /// The time limit of a call.
 const TIMEOUT: Duration = Duration::from_secs(30);

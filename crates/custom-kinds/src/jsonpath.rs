@@ -13,7 +13,7 @@ const MAX_VALUES: usize = 10_000;
 
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct JsonPath(Vec<Step>);
+pub(crate) struct JsonPath(Vec<Step>);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
@@ -44,7 +44,7 @@ enum Literal {
 
 impl JsonPath {
     /// Parses a path. Returns `None` if it is not supported.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parser = Parser {
             rest: text,
             depth: 0,
@@ -54,13 +54,13 @@ impl JsonPath {
     }
 
     /// Returns the dotted path of the field below which everything is that the path reads; `None` if that is the object.
-    pub(super) fn field(&self) -> Option<String> {
+    pub(crate) fn field(&self) -> Option<String> {
         let names: Vec<&str> = self.0.iter().map_while(Step::plain_name).collect();
         (!names.is_empty()).then(|| names.join("."))
     }
 
     /// Returns the first value that the path finds.
-    pub(super) fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
+    pub(crate) fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         find(object, &self.0).into_iter().next()
     }
 }

@@ -1,20 +1,30 @@
-//! The columns of the built-in kinds.
+//! [`Printed`]: the columns of the built-in kinds.
 
-use kubewright_apiserver::{
-    SharedClock,
-    registry::{Fields, RowOrder, Table},
-};
 use kubewright_catalog::printers::{self, PrintOptions, Printer};
 use serde_json::{Value, json};
 
-/// The printer of a kind.
-pub(super) struct Printed {
+use super::table::{RowOrder, Table};
+use crate::{clock::SharedClock, respond::Fields};
+
+/// The columns that kubectl shows of a built-in kind.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::{SystemClock, registry::{Printed, Table}};
+/// use serde_json::json;
+///
+/// let scales = Printed::new("autoscaling", "Scale", Arc::new(SystemClock));
+/// assert_eq!(scales.cells(&json!({"metadata": {"name": "web"}}))[0], "web");
+/// ```
+pub struct Printed {
     printer: &'static Printer,
     clock: SharedClock,
 }
 
 impl Printed {
-    pub(super) fn new(group: &str, kind: &str, clock: SharedClock) -> Self {
+    /// Returns the columns of a kind: name and age if it has no printer.
+    pub fn new(group: &str, kind: &str, clock: SharedClock) -> Self {
         Self {
             printer: printers::printer(group, kind).unwrap_or(&printers::DEFAULT),
             clock,

@@ -9,17 +9,17 @@ use kubewright_machinery::{go, time::human_duration};
 use kubewright_schema::normalize_untyped;
 use serde_json::{Value, json};
 
-use super::{crd::Column, jsonpath::JsonPath};
+use crate::{definition::Column, jsonpath::JsonPath};
 
 /// The columns of one version.
-pub(super) struct Columns {
+pub(crate) struct Columns {
     columns: Vec<(Column, JsonPath)>,
     clock: SharedClock,
 }
 
 impl Columns {
     /// Returns the columns of a version, or the age if it has none. A column that cannot be parsed ends the list.
-    pub(super) fn new(printed: &[Column], clock: SharedClock) -> Self {
+    pub(crate) fn new(printed: &[Column], clock: SharedClock) -> Self {
         let age = Column {
             name: "Age".into(),
             ty: "date".into(),

@@ -1,12 +1,13 @@
-//! Resources built from a CRD.
+//! [`CustomResources`]: the resources of a kind, built from its definition.
 
 use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kubewright_apiserver::{
-    FieldManager, ReplicasPaths, Selectable, SelectableField,
+    FieldManager, ReplicasPaths, Selectable, SelectableField, SharedClock, SystemClock,
     registry::{
-        Custom, Defaulter, Generic, Resource, ResourceSpec, Shape, Subresource, UnknownFields,
+        Custom, Defaulter, Generic, Handlers, Printed, Resource, ResourceSpec, Shape, Subresource,
+        UnknownFields, scale_handlers,
     },
 };
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
@@ -14,22 +15,18 @@ use kubewright_machinery::gvk::{GroupResource, GroupVersionKind};
 use kubewright_schema::structural::{
     ConformOptions, StatusWrites, Structural, apply_defaults, conform, conform_metadata, prune,
 };
+use kubewright_store::Store;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::{
-    convert::{Conversion, Convertible, Schemas, Versioned},
-    crd::{Crd, Version},
-    instances::Instances,
+use crate::{
+    convert::{Conversion, Convertible, Renamed, Schemas, Versioned},
+    definition::{Definition, Version},
     scale::Scale,
     strategy::{Main, Rules, StatusOnly},
     table::Columns,
     versions::CustomVersions,
-};
-use crate::{
-    kinds::{Environment, scale_table},
-    scaling,
 };
 
 /// The verbs of a custom resource, in the order of discovery.
@@ -44,45 +41,118 @@ const VERBS: [&str; 8] = [
     "watch",
 ];
 
-/// Returns the resources of a CRD: one for each version that is served.
-pub(super) fn resources(
-    environment: &Environment,
-    crd: &Crd,
-    conversion: &Arc<dyn Conversion>,
-    watched: &watch::Sender<()>,
-) -> Vec<Arc<Resource>> {
-    let parts = Parts::new(environment, crd, conversion, watched);
-    let served = crd.versions.iter().filter(|version| version.served);
-    served
-        .map(|version| Arc::new(parts.resource(version, &parts.generic(version))))
-        .collect()
+/// Replaces the handlers of a version.
+type HandlersOf = dyn Fn(&Generic, Handlers) -> Handlers + Send + Sync;
+
+/// Builds the resources of a kind from its [`Definition`], over a store.
+///
+/// Each served version is a [`Resource`] with validation and defaulting by its schema, printer columns, selectable fields,
+/// managed fields, and `status` and `scale` if the version has them.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_custom_kinds::{CustomResources, Definition};
+/// use kubewright_store::MemoryStore;
+/// use serde_json::json;
+///
+/// let comets = Definition::read(&json!({"spec": {
+///     "group": "sky.example.com",
+///     "scope": "Cluster",
+///     "names": {"plural": "comets", "singular": "comet", "kind": "Comet", "listKind": "CometList"},
+///     "versions": [{
+///         "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+///         "schema": {"openAPIV3Schema": {"type": "object"}},
+///     }],
+/// }}))?;
+/// let resources = CustomResources::new(&comets, Arc::new(MemoryStore::new())).served();
+/// assert_eq!(resources[0].spec().plural, "comets");
+/// assert!(resources[0].subresource("status").is_some());
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub struct CustomResources<'a> {
+    definition: &'a Definition,
+    store: Arc<dyn Store>,
+    clock: SharedClock,
+    conversion: Arc<dyn Conversion>,
+    watched: Option<watch::Receiver<()>>,
+    handlers: Option<Arc<HandlersOf>>,
 }
 
-/// Returns the objects of a CRD in the stored version, which need not be served.
-pub(super) fn instances(
-    environment: &Environment,
-    crd: &Crd,
-    conversion: &Arc<dyn Conversion>,
-    watched: &watch::Sender<()>,
-) -> Option<Instances> {
-    let is_storage = |version: &&Version| version.name == crd.storage;
-    let version = crd.versions.iter().find(is_storage)?;
-    let parts = Parts::new(environment, crd, conversion, watched);
-    let objects = parts.generic(version);
-    Some(Instances {
-        resource: Arc::new(parts.resource(version, &objects)),
-        objects,
-    })
+impl<'a> CustomResources<'a> {
+    /// Builds resources whose objects live in a store, and whose versions differ in `apiVersion` only.
+    pub fn new(definition: &'a Definition, store: Arc<dyn Store>) -> Self {
+        Self {
+            definition,
+            store,
+            clock: Arc::new(SystemClock),
+            conversion: Arc::new(Renamed),
+            watched: None,
+            handlers: None,
+        }
+    }
+
+    /// Sets the clock (default: the system clock).
+    #[must_use]
+    pub fn clock(mut self, clock: SharedClock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Sets the conversion between versions.
+    #[must_use]
+    pub fn conversion(mut self, conversion: Arc<dyn Conversion>) -> Self {
+        self.conversion = conversion;
+        self
+    }
+
+    /// Ends all watches when the sender is dropped, for a kind that is no longer served then.
+    #[must_use]
+    pub fn watches_until(mut self, watched: &watch::Sender<()>) -> Self {
+        self.watched = Some(watched.subscribe());
+        self
+    }
+
+    /// Replaces the handlers of each version. The function gets the generic registry of the version and its handlers.
+    /// Discovery lists the verbs that have a handler.
+    #[must_use]
+    pub fn handlers(
+        mut self,
+        handlers: impl Fn(&Generic, Handlers) -> Handlers + Send + Sync + 'static,
+    ) -> Self {
+        self.handlers = Some(Arc::new(handlers));
+        self
+    }
+
+    /// Returns a resource for each version that is served.
+    pub fn served(&self) -> Vec<Resource> {
+        let parts = Parts::new(self);
+        let served = self.definition.versions.iter().filter(|v| v.served);
+        served
+            .map(|version| parts.resource(version, &parts.generic(version)))
+            .collect()
+    }
+
+    /// Returns the registry and the resource of the stored version, which need not be served.
+    pub fn stored(&self) -> Option<(Generic, Resource)> {
+        let versions = &self.definition.versions;
+        let version = versions
+            .iter()
+            .find(|version| version.name == self.definition.storage)?;
+        let parts = Parts::new(self);
+        let objects = parts.generic(version);
+        let resource = parts.resource(version, &objects);
+        Some((objects, resource))
+    }
 }
 
-/// The parts that the versions of a CRD share.
+/// The parts that the versions of a kind share.
 struct Parts<'a> {
-    environment: &'a Environment,
-    crd: &'a Crd,
+    setup: &'a CustomResources<'a>,
+    crd: &'a Definition,
     schemas: Schemas,
     replicas: ReplicasPaths,
     convertible: Arc<Convertible>,
-    watched: &'a watch::Sender<()>,
 }
 
 /// The schema of a custom resource in one version.
@@ -132,12 +202,8 @@ impl Schema {
 }
 
 impl<'a> Parts<'a> {
-    fn new(
-        environment: &'a Environment,
-        crd: &'a Crd,
-        conversion: &'a Arc<dyn Conversion>,
-        watched: &'a watch::Sender<()>,
-    ) -> Self {
+    fn new(setup: &'a CustomResources<'a>) -> Self {
+        let crd = setup.definition;
         let api_version = |version: &Version| format!("{}/{}", crd.group, version.name);
         let schemas: Vec<(String, Arc<Structural>)> = crd
             .versions
@@ -154,15 +220,14 @@ impl<'a> Parts<'a> {
         }
         let schemas: Schemas = schemas.into();
         Self {
-            environment,
+            setup,
             crd,
             convertible: Arc::new(Convertible {
                 schemas: schemas.clone(),
-                conversion: conversion.clone(),
+                conversion: setup.conversion.clone(),
             }),
             schemas,
             replicas,
-            watched,
         }
     }
 
@@ -175,7 +240,6 @@ impl<'a> Parts<'a> {
             short_names: names.short_names.clone(),
             categories: names.categories.clone(),
             storage_version_hash: self.storage_version_hash(),
-            verbs: VERBS.map(str::to_owned).to_vec(),
             selectable: selectable(version),
             deprecation: version.deprecation.clone(),
             openapi: Some(version.document.clone()),
@@ -184,13 +248,13 @@ impl<'a> Parts<'a> {
     }
 
     fn resource(&self, version: &Version, generic: &Generic) -> Resource {
-        let (crd, clock) = (self.crd, &self.environment.clock);
+        let (crd, clock) = (self.crd, &self.setup.clock);
         let kind = &generic.spec().kind;
         let reset: &[&str] = if version.has_status { &["status"] } else { &[] };
         let namespaced = crd.namespaced;
-        let resource = generic
-            .clone()
-            .into_resource()
+        let resource = self
+            .main(generic)
+            .with_clock(clock.clone())
             .with_table(Arc::new(Columns::new(&version.columns, clock.clone())))
             .with_custom(Arc::new(Schema {
                 group: crd.group.clone(),
@@ -225,11 +289,31 @@ impl<'a> Parts<'a> {
             stored: format!("{}/{}", crd.group, crd.storage),
         };
         let strategy = Main(Arc::new(self.rules(&spec.kind, version)));
-        Generic::new(spec, self.environment.store.clone())
+        let generic = Generic::new(spec, self.setup.store.clone())
             .with_strategy(Arc::new(strategy))
             .with_converter(Arc::new(converter))
-            .with_clock(self.environment.clock.clone())
-            .with_watches_until(self.watched.subscribe())
+            .with_clock(self.setup.clock.clone());
+        match &self.setup.watched {
+            Some(watched) => generic.with_watches_until(watched.clone()),
+            None => generic,
+        }
+    }
+
+    /// Returns the resource with its handlers, and the verbs that they support.
+    fn main(&self, generic: &Generic) -> Resource {
+        let mut handlers = generic.clone().handlers();
+        if let Some(replace) = &self.setup.handlers {
+            handlers = replace(generic, handlers);
+        }
+        let supported = handlers.verbs();
+        let verbs = VERBS
+            .into_iter()
+            .filter(|v| supported.iter().any(|s| s == v));
+        let spec = ResourceSpec {
+            verbs: verbs.map(str::to_owned).collect(),
+            ..(**generic.spec()).clone()
+        };
+        Resource::computed(spec, handlers)
     }
 
     fn rules(&self, kind: &GroupVersionKind, version: &Version) -> Rules {
@@ -284,11 +368,15 @@ impl<'a> Parts<'a> {
                     "request to convert CR to an invalid group/version: autoscaling/v1",
                 );
             resource = resource.with_subresource(
-                Subresource::new("scale", scaling::handlers(handlers))
+                Subresource::new("scale", scale_handlers(handlers))
                     .with_kind(scale, Shape::Typed(&SCALE))
                     .with_verbs(verbs)
                     .with_field_manager(manager)
-                    .with_table(scale_table(generic.clock())),
+                    .with_table(Arc::new(Printed::new(
+                        "autoscaling",
+                        "Scale",
+                        generic.clock().clone(),
+                    ))),
             );
         }
         resource

@@ -20,31 +20,31 @@ use kubewright_schema::structural::{
 };
 use serde_json::Value;
 
-use super::crd::{LazyRules, Scale};
+use crate::definition::{LazyRules, Scale};
 
 /// The finalizers that need no domain.
 const STANDARD_FINALIZERS: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
 
 /// The rules of one version.
-pub(super) struct Rules {
-    pub(super) kind: GroupVersionKind,
-    pub(super) resource: GroupResource,
-    pub(super) namespaced: bool,
-    pub(super) schema: Arc<Structural>,
+pub(crate) struct Rules {
+    pub(crate) kind: GroupVersionKind,
+    pub(crate) resource: GroupResource,
+    pub(crate) namespaced: bool,
+    pub(crate) schema: Arc<Structural>,
     /// `x-kubernetes-validations`
-    pub(super) cel: Arc<LazyRules>,
-    pub(super) status: StatusWrites,
+    pub(crate) cel: Arc<LazyRules>,
+    pub(crate) status: StatusWrites,
     /// Whether objects are stored in this version. Readers do not see the defaults of another one.
-    pub(super) stored: bool,
-    pub(super) scale: Option<Scale>,
-    pub(super) terminating: bool,
+    pub(crate) stored: bool,
+    pub(crate) scale: Option<Scale>,
+    pub(crate) terminating: bool,
 }
 
 /// The strategy of the object itself.
-pub(super) struct Main(pub(super) Arc<Rules>);
+pub(crate) struct Main(pub(crate) Arc<Rules>);
 
 /// The strategy of `status`.
-pub(super) struct StatusOnly(pub(super) Arc<Rules>);
+pub(crate) struct StatusOnly(pub(crate) Arc<Rules>);
 
 /// Custom objects must be updated with their resourceVersion.
 const OPTIONS: StrategyOptions = StrategyOptions {

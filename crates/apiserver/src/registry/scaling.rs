@@ -6,16 +6,23 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kubewright_apiserver::{
-    Object, ScaleOwners,
-    registry::{Change, Draft, Generic, Get, Handlers, Update, Updated},
-    request::{GetOptions, RequestContext, WriteOptions},
-};
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use serde_json::Value;
 
+use super::{
+    draft::Draft,
+    generic::Generic,
+    handlers::Handlers,
+    traits::{Change, Get, Update, Updated},
+};
+use crate::{
+    field_manager::ScaleOwners,
+    object::Object,
+    request::{GetOptions, RequestContext, WriteOptions},
+};
+
 /// A kind that has a scale.
-pub(crate) trait Scalable: Send + Sync + 'static {
+pub trait Scalable: Send + Sync + 'static {
     /// Returns the registry of the parents.
     fn parents(&self) -> &Generic;
 
@@ -39,7 +46,7 @@ pub(crate) trait Scalable: Send + Sync + 'static {
 }
 
 /// Returns the handlers of `scale`.
-pub(crate) fn handlers(kind: impl Scalable) -> Handlers {
+pub fn scale_handlers(kind: impl Scalable) -> Handlers {
     let scale = Arc::new(Scale(kind));
     Handlers {
         get: Some(scale.clone()),

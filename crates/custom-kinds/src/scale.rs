@@ -1,6 +1,9 @@
 //! The `scale` of a custom kind, at the paths of its CRD.
 
-use kubewright_apiserver::{ReplicasPaths, ScaleOwners, registry::Generic};
+use kubewright_apiserver::{
+    ReplicasPaths, ScaleOwners,
+    registry::{Generic, Scalable},
+};
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use kubewright_schema::{
@@ -9,19 +12,18 @@ use kubewright_schema::{
 };
 use serde_json::{Value, json};
 
-use super::crd::Scale as Paths;
-use crate::scaling::Scalable;
+use crate::definition::Scale as Paths;
 
 /// Represents unset replicas while a scale is changed.
 const UNSET: i64 = i32::MIN as i64;
 
-pub(super) struct Scale {
-    pub(super) parents: Generic,
-    pub(super) api_version: String,
-    pub(super) resource: GroupResource,
-    pub(super) paths: Paths,
+pub(crate) struct Scale {
+    pub(crate) parents: Generic,
+    pub(crate) api_version: String,
+    pub(crate) resource: GroupResource,
+    pub(crate) paths: Paths,
     /// The path of the replicas in every version.
-    pub(super) replicas: ReplicasPaths,
+    pub(crate) replicas: ReplicasPaths,
 }
 
 impl Scale {

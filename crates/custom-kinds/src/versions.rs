@@ -12,10 +12,10 @@ use kubewright_machinery::{
 use kubewright_schema::structural::apply_defaults;
 use serde_json::Value;
 
-use super::{convert::Convertible, crd::Crd};
+use crate::{convert::Convertible, definition::Definition};
 
 /// The versions of a CRD in the order of its spec.
-pub(super) struct CustomVersions {
+pub(crate) struct CustomVersions {
     group: String,
     plural: String,
     kind: String,
@@ -31,7 +31,7 @@ struct Version {
 
 impl CustomVersions {
     /// Returns the versions of a CRD, or `None` if it has one.
-    pub(super) fn of(crd: &Crd, convertible: &Arc<Convertible>) -> Option<Self> {
+    pub(crate) fn of(crd: &Definition, convertible: &Arc<Convertible>) -> Option<Self> {
         let versions = crd.versions.iter().map(|version| Version {
             name: version.name.clone(),
             has_status: version.has_status,

@@ -1,4 +1,4 @@
-//! A CustomResourceDefinition, decoded.
+//! [`Definition`]: a CustomResourceDefinition, decoded.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -12,53 +12,77 @@ use serde_json::Value;
 
 /// The names of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Names {
-    pub(super) plural: String,
-    pub(super) singular: String,
-    pub(super) kind: String,
-    pub(super) list_kind: String,
-    pub(super) short_names: Vec<String>,
-    pub(super) categories: Vec<String>,
+pub struct Names {
+    /// The plural name, as in paths.
+    pub plural: String,
+    /// The singular name.
+    pub singular: String,
+    /// The kind.
+    pub kind: String,
+    /// The kind of a list.
+    pub list_kind: String,
+    /// The short names.
+    pub short_names: Vec<String>,
+    /// The categories.
+    pub categories: Vec<String>,
 }
 
-/// A decoded CustomResourceDefinition.
-pub(super) struct Crd {
-    pub(super) group: String,
-    pub(super) names: Names,
-    pub(super) namespaced: bool,
-    pub(super) versions: Vec<Version>,
+/// A kind as a CustomResourceDefinition defines it, with its schemas compiled.
+///
+/// ```
+/// use kubewright_custom_kinds::Definition;
+/// use serde_json::json;
+///
+/// let crd = json!({"spec": {
+///     "group": "sky.example.com",
+///     "scope": "Cluster",
+///     "names": {"plural": "comets", "singular": "comet", "kind": "Comet", "listKind": "CometList"},
+///     "versions": [{
+///         "name": "v1", "served": true, "storage": true,
+///         "schema": {"openAPIV3Schema": {"type": "object"}},
+///     }],
+/// }});
+/// let comets = Definition::read(&crd)?;
+/// assert_eq!(comets.names().kind, "Comet");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub struct Definition {
+    pub(crate) group: String,
+    pub(crate) names: Names,
+    pub(crate) namespaced: bool,
+    pub(crate) versions: Vec<Version>,
     /// The name of the stored version.
-    pub(super) storage: String,
+    pub(crate) storage: String,
     /// `spec.conversion`
-    pub(super) conversion: Value,
-    pub(super) terminating: bool,
+    pub(crate) conversion: Value,
+    pub(crate) terminating: bool,
 }
 
 /// A version of a CRD.
-pub(super) struct Version {
-    pub(super) name: String,
-    pub(super) served: bool,
-    pub(super) schema: Arc<Structural>,
+pub(crate) struct Version {
+    pub(crate) name: String,
+    pub(crate) served: bool,
+    pub(crate) schema: Arc<Structural>,
     /// The schema as JSON text.
-    pub(super) document: Arc<str>,
-    pub(super) has_status: bool,
-    pub(super) scale: Option<Scale>,
-    pub(super) columns: Vec<Column>,
+    pub(crate) document: Arc<str>,
+    pub(crate) has_status: bool,
+    pub(crate) scale: Option<Scale>,
+    pub(crate) columns: Vec<Column>,
     /// The selectable fields, as dotted paths.
-    pub(super) selectable: Vec<String>,
-    pub(super) deprecation: Option<String>,
+    pub(crate) selectable: Vec<String>,
+    pub(crate) deprecation: Option<String>,
     /// `x-kubernetes-validations`
-    pub(super) rules: Arc<LazyRules>,
+    pub(crate) rules: Arc<LazyRules>,
     /// A mark that changes with the schema.
-    pub(super) mark: u64,
+    pub(crate) mark: u64,
 }
 
 /// The validation rules of a schema, compiled once.
 #[derive(Default)]
-pub(super) struct LazyRules(OnceLock<Option<Validator>>);
+pub(crate) struct LazyRules(OnceLock<Option<Validator>>);
 
 impl LazyRules {
-    pub(super) fn get(&self, schema: &Structural) -> Option<&Validator> {
+    pub(crate) fn get(&self, schema: &Structural) -> Option<&Validator> {
         if !schema.has_rules {
             return None;
         }
@@ -70,21 +94,21 @@ impl LazyRules {
 
 /// The paths of a scale. They start with a dot.
 #[derive(Clone, Debug)]
-pub(super) struct Scale {
-    pub(super) spec_replicas: String,
-    pub(super) status_replicas: String,
-    pub(super) selector: Option<String>,
+pub(crate) struct Scale {
+    pub(crate) spec_replicas: String,
+    pub(crate) status_replicas: String,
+    pub(crate) selector: Option<String>,
 }
 
 /// A column of `kubectl get`.
 #[derive(Clone, Debug)]
-pub(super) struct Column {
-    pub(super) name: String,
-    pub(super) ty: String,
-    pub(super) format: String,
-    pub(super) description: String,
-    pub(super) priority: i64,
-    pub(super) json_path: String,
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) ty: String,
+    pub(crate) format: String,
+    pub(crate) description: String,
+    pub(crate) priority: i64,
+    pub(crate) json_path: String,
 }
 
 fn text(value: &Value, key: &str) -> String {
@@ -96,7 +120,8 @@ fn texts(value: &Value, key: &str) -> Vec<String> {
 }
 
 impl Names {
-    pub(super) fn read(names: &Value) -> Self {
+    /// Reads `spec.names` or `status.acceptedNames` of a CRD.
+    pub fn read(names: &Value) -> Self {
         Self {
             plural: text(names, "plural"),
             singular: text(names, "singular"),
@@ -108,12 +133,19 @@ impl Names {
     }
 }
 
-impl Crd {
-    /// Decodes a stored CRD with its accepted names.
-    pub(super) fn read(crd: &Value) -> Result<Self, CompileError> {
+impl Definition {
+    /// Reads a CRD: with its accepted names if it has a status, otherwise with those that it asks for.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the schema of a version is not structural.
+    pub fn read(crd: &Value) -> Result<Self, CompileError> {
         let spec = &crd["spec"];
         let group = text(spec, "group");
-        let names = Names::read(&crd["status"]["acceptedNames"]);
+        let names = match &crd["status"]["acceptedNames"] {
+            Value::Null => Names::read(&spec["names"]),
+            accepted => Names::read(accepted),
+        };
         let all = spec["versions"]
             .as_array()
             .map(Vec::as_slice)
@@ -129,12 +161,37 @@ impl Crd {
             namespaced: spec["scope"] == "Namespaced",
             storage: storage.map(|v| text(v, "name")).unwrap_or_default(),
             conversion: spec["conversion"].clone(),
-            terminating: super::conditions::is_true(crd, "Terminating"),
+            terminating: is_terminating(crd),
             group,
             names,
             versions,
         })
     }
+
+    /// Returns the names of the kind.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Returns `spec.conversion`.
+    pub fn conversion(&self) -> &Value {
+        &self.conversion
+    }
+
+    /// Compiles the validation rules of every version now. Otherwise the first object of a version does it.
+    pub fn compile_rules(&self) {
+        for version in &self.versions {
+            version.rules.get(&version.schema);
+        }
+    }
+}
+
+/// Returns whether the CRD is being deleted, so that no objects may be created.
+fn is_terminating(crd: &Value) -> bool {
+    let conditions = crd["status"]["conditions"].as_array();
+    let is =
+        |condition: &Value| condition["type"] == "Terminating" && condition["status"] == "True";
+    conditions.is_some_and(|conditions| conditions.iter().any(is))
 }
 
 impl Version {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 /// Converts custom objects between versions.
 #[async_trait]
-pub(crate) trait Conversion: Send + Sync {
+pub trait Conversion: Send + Sync {
     /// Converts objects to another version, in order. None of them is in that version yet.
     ///
     /// # Errors
@@ -23,7 +23,8 @@ pub(crate) trait Conversion: Send + Sync {
 }
 
 /// The conversion strategy `None`: versions differ in `apiVersion` only.
-pub(crate) struct Renamed;
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Renamed;
 
 #[async_trait]
 impl Conversion for Renamed {
@@ -40,26 +41,26 @@ impl Conversion for Renamed {
 }
 
 /// The schemas of all versions, by `apiVersion`.
-pub(super) type Schemas = Arc<[(String, Arc<Structural>)]>;
+pub(crate) type Schemas = Arc<[(String, Arc<Structural>)]>;
 
 /// Converts objects between the versions of a CRD.
-pub(super) struct Convertible {
-    pub(super) schemas: Schemas,
-    pub(super) conversion: Arc<dyn Conversion>,
+pub(crate) struct Convertible {
+    pub(crate) schemas: Schemas,
+    pub(crate) conversion: Arc<dyn Conversion>,
 }
 
 /// Converts stored objects to one served version.
-pub(super) struct Versioned {
-    pub(super) versions: Arc<Convertible>,
-    pub(super) served: String,
-    pub(super) stored: String,
+pub(crate) struct Versioned {
+    pub(crate) versions: Arc<Convertible>,
+    pub(crate) served: String,
+    pub(crate) stored: String,
     /// The mark of objects that are stored as this version serves them, or 0.
-    pub(super) mark: u64,
+    pub(crate) mark: u64,
 }
 
 impl Convertible {
     /// Returns the schema of a version.
-    pub(super) fn schema(&self, api_version: &str) -> Option<&Structural> {
+    pub(crate) fn schema(&self, api_version: &str) -> Option<&Structural> {
         let found = self
             .schemas
             .iter()
@@ -68,7 +69,7 @@ impl Convertible {
     }
 
     /// Converts objects to another version and prunes them; those that are in it already are unchanged.
-    pub(super) async fn convert(
+    pub(crate) async fn convert(
         &self,
         objects: Vec<Value>,
         to: &str,
