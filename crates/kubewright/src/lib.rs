@@ -11,7 +11,7 @@
 //! | `derive` | `resource`, `Schema`, `defaults`, `CustomKind`, `machinery` | custom resources from Rust types: CRDs, validation, versions |
 //! | `testing` | `testing` | a cluster for tests, in the same process |
 //! | `cluster` | `cluster` | a whole cluster in your program: API server, tokens, TLS, kubeconfig, built-in controllers |
-//! | `server` | `apiserver`, `kube_apiserver`, `store`, `machinery` | API servers, the built-in kinds, storage |
+//! | `server` | `apiserver`, `extension_apiserver`, `kube_apiserver`, `store`, and those of `derive` | API servers of typed kinds, the built-in kinds, storage |
 //! | `builtins` | `builtins`, `catalog` | facts, defaults and validation of the built-in kinds |
 //! | `schema` | `schema` | decoding by type, structural schemas |
 //! | `cel` | `cel` | CEL: parser, type checker, costs, evaluation |
@@ -87,6 +87,8 @@ pub use kubewright_client as client;
 pub use kubewright_cluster as cluster;
 #[cfg(feature = "controller")]
 pub use kubewright_controller as controller;
+#[cfg(feature = "server")]
+pub use kubewright_extension_apiserver as extension_apiserver;
 #[cfg(feature = "controller")]
 pub use kubewright_informer as informer;
 #[cfg(feature = "server")]

@@ -5,40 +5,76 @@
 //! - `observations`, a stored kind with all verbs, watches and server-side apply;
 //! - `planets/{name}/orbit`, a streaming subresource.
 //!
+//! Names, validation, printer columns and OpenAPI documents come from the Rust types.
+//!
 //! ```text
 //! cargo run -p custom_apiserver
 //! kubectl --server http://127.0.0.1:8001 get planets
-//! kubectl --server http://127.0.0.1:8001 create -f observation.yaml --validate=false
+//! kubectl --server http://127.0.0.1:8001 explain observations.spec
+//! kubectl --server http://127.0.0.1:8001 apply --server-side -f observation.yaml
 //! kubectl --server http://127.0.0.1:8001 get observations -w
 //! kubectl --server http://127.0.0.1:8001 get --raw /apis/sky.example.com/v1/planets/mars/orbit
 //! ```
 
-use std::{sync::Arc, time::Duration};
+#[cfg(test)]
+mod tests;
+
+use std::{error::Error, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::{Request, Response};
-use kubewright_apiserver::{
-    ApiServer, Body, Object,
-    registry::{
-        Connect, Get, Handlers, Items, List, ObjectList, RegistryBuilder, Resource, ResourceSpec,
-        Table,
+use kube::CustomResource;
+use kubewright::{
+    Schema,
+    apiserver::{Body, registry::Connect, request::RequestContext},
+    extension_apiserver::{
+        ExtensionServer, ExtensionServerBuilder, Kind, ListQuery, Listing, Storage, Verbs,
     },
-    request::{GetOptions, ListOptions, RequestContext},
+    machinery::{Status, gvk::GroupResource, status},
+    store::MemoryStore,
 };
-use kubewright_machinery::{
-    Status,
-    gvk::{GroupResource, GroupVersionKind},
-    status,
-};
-use kubewright_serve::Server;
-use kubewright_store::MemoryStore;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-const GROUP: &str = "sky.example.com";
+/// A planet of the solar system.
+#[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+#[kube(
+    group = "sky.example.com",
+    version = "v1",
+    kind = "Planet",
+    shortname = "pl"
+)]
+#[kube(printcolumn(name = "Year", type_ = "integer", json_path = ".spec.yearInDays"))]
+#[kube(printcolumn(name = "Moons", type_ = "integer", json_path = ".spec.moons"))]
+#[serde(rename_all = "camelCase")]
+pub struct PlanetSpec {
+    /// The orbital period in days.
+    year_in_days: u32,
+    /// The number of moons.
+    moons: u32,
+}
 
-/// The planets: name, orbital period in days, number of moons.
+/// An observation of a planet.
+#[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+#[kube(
+    group = "sky.example.com",
+    version = "v1",
+    kind = "Observation",
+    namespaced
+)]
+#[kube(selectable = ".spec.planet")]
+#[kube(printcolumn(name = "Planet", type_ = "string", json_path = ".spec.planet"))]
+pub struct ObservationSpec {
+    /// The name of the planet.
+    #[schema(min_length = 1)]
+    planet: String,
+    /// The apparent magnitude: the brighter, the lower.
+    #[schema(minimum = -5, maximum = 20)]
+    magnitude: Option<f64>,
+}
+
+/// The data of the planets: name, orbital period in days, number of moons.
 const PLANETS: [(&str, u32, u32); 4] = [
     ("mercury", 88, 0),
     ("venus", 225, 0),
@@ -46,63 +82,30 @@ const PLANETS: [(&str, u32, u32); 4] = [
     ("mars", 687, 2),
 ];
 
-/// The computed kind, which supports only `get` and `list`.
+fn planet((name, year_in_days, moons): (&str, u32, u32)) -> Planet {
+    let spec = PlanetSpec {
+        year_in_days,
+        moons,
+    };
+    Planet::new(name, spec)
+}
+
+/// Computes planets on request.
 struct Planets;
 
-fn planet((name, days, moons): (&str, u32, u32)) -> Object {
-    Object::from_value(&json!({
-        "apiVersion": "sky.example.com/v1",
-        "kind": "Planet",
-        "metadata": {"name": name, "uid": name, "resourceVersion": "1"},
-        "spec": {"yearInDays": days, "moons": moons},
-    }))
-}
-
-fn find(name: &str) -> Result<(&'static str, u32, u32), Status> {
-    let found = PLANETS.into_iter().find(|(known, _, _)| *known == name);
-    found.ok_or_else(|| status::not_found(&GroupResource::new(GROUP, "planets"), name))
-}
-
 #[async_trait]
-impl Get for Planets {
-    async fn get(&self, _: &RequestContext, name: &str, _: &GetOptions) -> Result<Object, Status> {
-        find(name).map(planet)
-    }
-}
-
-#[async_trait]
-impl List for Planets {
-    async fn list(&self, _: &RequestContext, options: &ListOptions) -> Result<ObjectList, Status> {
-        let planets = PLANETS
-            .into_iter()
-            .map(planet)
-            .filter(|planet| options.selects(planet));
-        Ok(ObjectList {
-            resource_version: "1".into(),
-            continue_token: String::new(),
-            remaining: None,
-            items: Items::All(planets.collect()),
-        })
-    }
-}
-
-/// Returns the table that `kubectl get planets` prints.
-impl Table for Planets {
-    fn columns(&self) -> Value {
-        json!([
-            {"name": "Name", "type": "string", "format": "name", "description": "The planet.", "priority": 0},
-            {"name": "Year", "type": "string", "format": "", "description": "The length of its year.", "priority": 0},
-            {"name": "Moons", "type": "integer", "format": "", "description": "How many moons it has.", "priority": 0},
-        ])
+impl Storage<Planet> for Planets {
+    fn verbs(&self) -> Verbs {
+        Verbs::READ
     }
 
-    fn cells(&self, planet: &Value) -> Vec<Value> {
-        let spec = &planet["spec"];
-        vec![
-            planet["metadata"]["name"].clone(),
-            json!(format!("{}d", spec["yearInDays"])),
-            spec["moons"].clone(),
-        ]
+    async fn get(&self, _namespace: &str, name: &str) -> Result<Option<Planet>, Status> {
+        let found = PLANETS.into_iter().find(|(known, ..)| *known == name);
+        Ok(found.map(planet))
+    }
+
+    async fn list(&self, _query: &ListQuery) -> Result<Listing<Planet>, Status> {
+        Ok(Listing::new(PLANETS.map(planet).to_vec()))
     }
 }
 
@@ -117,109 +120,43 @@ impl Connect for Orbit {
         name: &str,
         _: Request<Body>,
     ) -> Result<Response<Body>, Status> {
-        let (name, days, _) = find(name)?;
+        let planets = GroupResource::new("sky.example.com", "planets");
+        let found = PLANETS.into_iter().find(|(known, ..)| *known == name);
+        let (name, days, _) = found.ok_or_else(|| status::not_found(&planets, name))?;
         let lines = stream::iter(1..=4u32).then(move |quarter| async move {
             tokio::time::sleep(Duration::from_millis(100)).await;
+            let day = days * quarter / 4;
             Ok(Bytes::from(format!(
-                "day {:>3}: {name} is {quarter}/4 around\n",
-                days * quarter / 4
+                "day {day:>3}: {name} is {quarter}/4 around\n"
             )))
         });
         Ok(Response::new(Body::stream(lines)))
     }
 }
 
-fn server() -> ApiServer {
-    let mut registry = RegistryBuilder::default();
+fn kinds() -> ExtensionServerBuilder {
+    ExtensionServer::builder()
+        .kind(Kind::computed(Planets).stream("orbit", Orbit))
+        .store::<Observation>(Arc::new(MemoryStore::new()))
+}
 
-    let computed = Arc::new(Planets);
-    let planets = Resource::computed(
-        ResourceSpec::new(GroupVersionKind::new(GROUP, "v1", "Planet"), "planets"),
-        Handlers {
-            get: Some(computed.clone()),
-            list: Some(computed.clone()),
-            ..Handlers::default()
-        },
-    );
-    registry.add(
-        planets
-            .with_table(computed)
-            .with_stream("orbit", Arc::new(Orbit)),
-    );
-
-    let observation = GroupVersionKind::new(GROUP, "v1", "Observation");
-    registry.add(Resource::stored(
-        ResourceSpec::new(observation, "observations").namespaced(),
-        Arc::new(MemoryStore::new()),
-    ));
-    ApiServer::builder(registry.build()).build()
+/// Completes when the program is interrupted.
+async fn interrupted() {
+    // Without a signal handler the server cannot be stopped gracefully; it keeps serving.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }
 
 #[tokio::main]
-async fn main() -> std::io::Result<()> {
-    let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8001".into());
-    let listener = tokio::net::TcpListener::bind(&address).await?;
+async fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let address = args.first().map_or("127.0.0.1:8001", String::as_str);
+    let listener = tokio::net::TcpListener::bind(address).await?;
     println!(
         "serving planets and observations at http://{}",
         listener.local_addr()?
     );
-    let stop = async {
-        // Without a signal handler the server cannot be stopped gracefully; it keeps serving.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    Server::new(listener).serve(server(), stop).await;
+    kinds().build()?.serve(listener, interrupted()).await;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    async fn get(path: &str) -> (u16, String) {
-        let request = Request::get(path).body(Body::empty()).unwrap();
-        let response = server().handle(request).await;
-        let code = response.status().as_u16();
-        let bytes = response
-            .into_body()
-            .collect_up_to(1 << 20)
-            .await
-            .unwrap()
-            .unwrap();
-        (code, String::from_utf8(bytes.to_vec()).unwrap())
-    }
-
-    #[tokio::test]
-    async fn computed_planets_are_listed_and_selected() {
-        let (code, body) = get("/apis/sky.example.com/v1/planets").await;
-        let list: Value = serde_json::from_str(&body).unwrap();
-        assert_eq!((code, list["items"].as_array().unwrap().len()), (200, 4));
-        let (_, body) =
-            get("/apis/sky.example.com/v1/planets?fieldSelector=metadata.name=mars").await;
-        let list: Value = serde_json::from_str(&body).unwrap();
-        assert_eq!(list["items"][0]["spec"]["moons"], 2);
-        assert_eq!(list["items"].as_array().unwrap().len(), 1);
-        assert_eq!(get("/apis/sky.example.com/v1/planets/pluto").await.0, 404);
-    }
-
-    #[tokio::test]
-    async fn kinds_without_a_type_table_have_no_protobuf() {
-        for kind in ["planets", "observations"] {
-            let path = format!("/apis/sky.example.com/v1/{kind}");
-            let request = Request::get(path)
-                .header("accept", "application/vnd.kubernetes.protobuf")
-                .body(Body::empty())
-                .unwrap();
-            assert_eq!(server().handle(request).await.status(), 406, "{kind}");
-        }
-    }
-
-    #[tokio::test]
-    async fn the_orbit_of_a_planet_is_streamed() {
-        let (code, body) = get("/apis/sky.example.com/v1/planets/mars/orbit").await;
-        assert_eq!(code, 200);
-        assert_eq!(body.lines().count(), 4);
-        assert!(body.ends_with("mars is 4/4 around\n"));
-    }
 }

@@ -37,6 +37,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
         &[
             "apiserver",
             "custom-kinds",
+            "extension-apiserver",
             "workqueue",
             "informer",
             "controller",
@@ -77,6 +78,7 @@ const WITHIN: [(&str, &[&str]); 17] = [
     ("resource", &["machinery", "cel", "schema", "derive"]),
     ("store-durable", &["store"]),
     ("custom-kinds", &["apiserver"]),
+    ("extension-apiserver", &["apiserver", "custom-kinds"]),
     ("controller", &["informer", "workqueue"]),
     ("webhook", &["controller"]),
     (

@@ -153,6 +153,22 @@ impl Generic {
         Ok(out)
     }
 
+    /// Returns objects that are not read from the store, given in their stored form, as they are served.
+    ///
+    /// # Errors
+    ///
+    /// Fails if one of them cannot be converted.
+    pub async fn served(&self, values: Vec<Value>) -> Result<Vec<Object>, Status> {
+        let Some(converter) = &self.converter else {
+            return Ok(values.iter().map(|value| self.unstored(value)).collect());
+        };
+        let served = converter.to_served(values).await?;
+        served
+            .into_iter()
+            .map(|value| Ok(self.unstored(&self.normalize(value)?)))
+            .collect()
+    }
+
     /// Decodes an entry and converts it to its served form.
     pub(super) async fn decode(&self, entry: &Entry) -> Result<Value, Status> {
         let value: Value = serde_json::from_slice(&entry.bytes).map_err(status::internal)?;

@@ -156,6 +156,11 @@ struct Page {
 }
 
 impl Generic {
+    /// Returns whether an object of this registry matches the selectors of a list or a watch.
+    pub fn selects(&self, options: &ListOptions, object: &Object) -> bool {
+        self.selection(options).matches(&object.summary)
+    }
+
     pub(super) fn selection(&self, options: &ListOptions) -> Selection {
         Selection {
             labels: options.labels.clone(),

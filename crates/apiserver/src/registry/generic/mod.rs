@@ -218,8 +218,10 @@ impl Generic {
         status::not_found(&self.resource, name)
     }
 
+    /// Returns the answer to a failure of the store. A store that is an API itself may fail with a [`Status`].
     fn store_failure(error: &(dyn std::error::Error + 'static)) -> Status {
-        status::internal(error)
+        let own = error.source().and_then(|cause| cause.downcast_ref());
+        own.cloned().unwrap_or_else(|| status::internal(error))
     }
 
     fn read_failure(error: &ReadError) -> Status {

@@ -1,0 +1,77 @@
+//! API servers of your own, with kinds from Rust types.
+//!
+//! The types are those of an operator: `kube::CustomResource` with `#[derive(Schema)]`. The type gives a kind its names, its
+//! schema with defaults and validation rules, strict decoding, OpenAPI documents, printer columns, selectable fields, `status`
+//! and `scale`. The objects live in a store ([`ExtensionServerBuilder::store`]), or wherever a [`Storage`] finds them.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! use async_trait::async_trait;
+//! use http::Request;
+//! use kube::CustomResource;
+//! use kubewright_apiserver::Body;
+//! use kubewright_extension_apiserver::{ExtensionServer, ListQuery, Listing, Storage, Verbs};
+//! # extern crate kubewright_resource as kubewright;
+//! use kubewright::Schema;
+//! use kubewright_machinery::Status;
+//! use serde::{Deserialize, Serialize};
+//!
+//! /// A planet, computed on request.
+//! #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+//! #[kube(group = "sky.example.com", version = "v1", kind = "Planet", shortname = "pl")]
+//! #[kube(printcolumn(name = "Moons", type_ = "integer", json_path = ".spec.moons"))]
+//! pub struct PlanetSpec {
+//!     moons: u32,
+//! }
+//!
+//! struct Planets;
+//!
+//! #[async_trait]
+//! impl Storage<Planet> for Planets {
+//!     fn verbs(&self) -> Verbs {
+//!         Verbs { list: true, ..Verbs::default() }
+//!     }
+//!
+//!     async fn list(&self, _: &ListQuery) -> Result<Listing<Planet>, Status> {
+//!         let planets = [("earth", 1), ("mars", 2)];
+//!         let planets = planets.map(|(name, moons)| Planet::new(name, PlanetSpec { moons }));
+//!         Ok(Listing::new(planets.to_vec()))
+//!     }
+//! }
+//!
+//! let server = ExtensionServer::builder().serve::<Planet>(Planets).build()?;
+//! let request = Request::get("/apis/sky.example.com/v1/planets").body(Body::empty())?;
+//! assert_eq!(server.handle(request).await.status(), 200);
+//! // The storage has no `get`.
+//! let request = Request::get("/apis/sky.example.com/v1/planets/mars").body(Body::empty())?;
+//! assert_eq!(server.handle(request).await.status(), 405);
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! | module | contents |
+//! |---|---|
+//! | `server` | [`ExtensionServer`] and its builder |
+//! | `kind` | [`Kind`]: a kind with its data, versions, subresources, admission and table |
+//! | `storage` | [`Storage`]: the data of a kind |
+//! | `changes` | [`ChangeFeed`]: a log of changes that watches are served from |
+//! | `reads`, `store` | a storage as handlers of reads, and as a store of the generic registry |
+//! | `subresource`, `admission`, `rows` | the typed extensions of a kind |
+
+mod admission;
+mod changes;
+mod kind;
+mod reads;
+mod rows;
+mod server;
+mod storage;
+mod store;
+mod subresource;
+
+pub use admission::Admission;
+pub use changes::{Change, ChangeFeed, ChangeKind, Changes};
+pub use kind::Kind;
+pub use rows::{Column, Rows};
+pub use server::{BuildError, ExtensionServer, ExtensionServerBuilder};
+pub use storage::{ListQuery, Listing, ServedKind, Storage, Verbs};
+pub use subresource::{Access, Subresource};

@@ -1,0 +1,90 @@
+//! Requests to the server, without a socket.
+
+use http::Request;
+use kubewright::apiserver::Body;
+use serde_json::{Value, json};
+
+use super::*;
+
+const GROUP: &str = "/apis/sky.example.com/v1";
+
+async fn send(server: &ExtensionServer, request: Request<Body>) -> (u16, String) {
+    let response = server.handle(request).await;
+    let code = response.status().as_u16();
+    let bytes = response.into_body().collect_up_to(1 << 20).await;
+    let bytes = bytes.unwrap().unwrap();
+    (code, String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+async fn get(path: &str) -> (u16, String) {
+    let request = Request::get(path).body(Body::empty()).unwrap();
+    send(&kinds().build().unwrap(), request).await
+}
+
+#[tokio::test]
+async fn computed_planets_are_listed_and_selected() {
+    let (code, body) = get(&format!("{GROUP}/planets")).await;
+    let list: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((code, list["items"].as_array().unwrap().len()), (200, 4));
+    let (_, body) = get(&format!("{GROUP}/planets?fieldSelector=metadata.name=mars")).await;
+    let list: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(list["items"][0]["spec"]["moons"], 2);
+    assert_eq!(list["items"].as_array().unwrap().len(), 1);
+    assert_eq!(get(&format!("{GROUP}/planets/pluto")).await.0, 404);
+}
+
+#[tokio::test]
+async fn planets_can_only_be_read() {
+    let (_, body) = get(GROUP).await;
+    let list: Value = serde_json::from_str(&body).unwrap();
+    let planets = list["resources"].as_array().unwrap().iter();
+    let planets = planets.clone().find(|r| r["name"] == "planets").unwrap();
+    assert_eq!(planets["verbs"], json!(["get", "list"]));
+    let request = Request::delete(format!("{GROUP}/planets/mars"));
+    let request = request.body(Body::empty()).unwrap();
+    assert_eq!(send(&kinds().build().unwrap(), request).await.0, 405);
+}
+
+#[tokio::test]
+async fn custom_kinds_have_no_protobuf() {
+    for kind in ["planets", "observations"] {
+        let request = Request::get(format!("{GROUP}/{kind}"))
+            .header("accept", "application/vnd.kubernetes.protobuf")
+            .body(Body::empty())
+            .unwrap();
+        let (code, _) = send(&kinds().build().unwrap(), request).await;
+        assert_eq!(code, 406, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn observations_are_validated_and_stored() {
+    let server = kinds().build().unwrap();
+    let path = format!("{GROUP}/namespaces/default/observations");
+    for (magnitude, expected) in [(30.0, 422), (-4.0, 201)] {
+        let observation = json!({
+            "apiVersion": "sky.example.com/v1",
+            "kind": "Observation",
+            "metadata": {"name": "evening"},
+            "spec": {"planet": "venus", "magnitude": magnitude},
+        });
+        let request = Request::post(&path)
+            .header("content-type", "application/json")
+            .body(Body::from(observation.to_string()))
+            .unwrap();
+        let (code, body) = send(&server, request).await;
+        assert_eq!(code, expected, "{body}");
+    }
+    let request = Request::get(format!("{path}?fieldSelector=spec.planet=venus"));
+    let (_, body) = send(&server, request.body(Body::empty()).unwrap()).await;
+    let list: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(list["items"][0]["metadata"]["name"], "evening");
+}
+
+#[tokio::test]
+async fn the_orbit_of_a_planet_is_streamed() {
+    let (code, body) = get(&format!("{GROUP}/planets/mars/orbit")).await;
+    assert_eq!(code, 200);
+    assert_eq!(body.lines().count(), 4);
+    assert!(body.ends_with("mars is 4/4 around\n"));
+}
