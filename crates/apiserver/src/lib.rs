@@ -44,10 +44,12 @@
 //! | `discovery`, `endpoints` | discovery; version, health, metrics |
 //! | [`auth`] | authentication and authorization |
 //! | [`flow`] | the flow schema and the priority level of a request |
+//! | [`aggregation`] | groups that other servers serve behind this one |
 //! | [`audit`] | events about requests, the policy that selects them, and their sinks |
 //! | `object`, `body`, `clock` | objects as bytes, bodies, clocks |
 
 pub mod admission;
+pub mod aggregation;
 pub mod audit;
 pub mod auth;
 mod body;

@@ -288,6 +288,8 @@ impl ClusterBuilder {
         };
         let server = server.client_ca(authority.certificate_pem());
         let server = server.front_proxy(proxy).publish_authorities(is_known);
+        let own = proxies.sign_user(FRONT_PROXY, Vec::<String>::new(), now)?;
+        let server = server.proxy_client_certificate(own.certificate_pem, own.key_pem);
         let access = match (self.access, &kept) {
             (Access::Generated, Some(kept)) => Access::Tokens(kept.tokens()?),
             (Access::Generated, None) => Access::Tokens(Tokens::generate()),

@@ -34,6 +34,7 @@
 //! | `server` | [`KubeApiServer`] and its builder |
 
 mod admission;
+mod aggregation;
 mod authentication;
 mod authorization;
 mod bootstrap;

@@ -21,13 +21,14 @@ use crate::{
         self, AdmissionMetrics, PluginName, PodSecurityConfiguration, Selection, policy::Params,
         stored::Stored,
     },
+    aggregation::Aggregation,
     authentication, bootstrap,
     crds::{Conversions, Crds},
     flow_control::{self, Flows},
     follow::Following,
     kinds::{self, Environment, namespaces},
     openapi::BuiltInDescriptions,
-    outgoing::{Outgoing, Services},
+    outgoing::{Identity, Outgoing, Services},
     rbac::{self, Policy},
     service_accounts,
     service_range::ServiceRange,
@@ -101,6 +102,7 @@ pub struct KubeApiServerBuilder {
     service_range: ServiceRange,
     conversions: Conversions,
     services: Services,
+    proxy_certificate: Option<(Vec<u8>, Vec<u8>)>,
     audit: Option<(audit::Policy, Arc<dyn audit::Sink>)>,
 }
 
@@ -121,6 +123,7 @@ impl KubeApiServer {
             service_range: ServiceRange::default(),
             conversions: Conversions::default(),
             services: Services::default(),
+            proxy_certificate: None,
             audit: None,
         }
     }
@@ -310,11 +313,23 @@ impl KubeApiServerBuilder {
         self
     }
 
-    /// Sets services that webhooks are called at without a network: code in this process, or addresses of this machine. They go
-    /// before the services that the cluster has. The table can be changed while the server runs.
+    /// Sets services that webhooks and aggregated servers are called at without a network: code in this process, or addresses of
+    /// this machine. They go before the services that the cluster has. The table can be changed while the server runs.
     #[must_use]
     pub fn services(mut self, services: Services) -> Self {
         self.services = services;
+        self
+    }
+
+    /// Sets the certificate and the key (PEM) by which aggregated servers recognise this server as a proxy that names users in
+    /// headers. Its authority is that of a [`front_proxy`](Self::front_proxy).
+    #[must_use]
+    pub fn proxy_client_certificate(
+        mut self,
+        certificate: impl Into<Vec<u8>>,
+        key: impl Into<Vec<u8>>,
+    ) -> Self {
+        self.proxy_certificate = Some((certificate.into(), key.into()));
         self
     }
 
@@ -365,6 +380,13 @@ impl KubeApiServerBuilder {
         let trust = self.authentication.trust();
         let authenticator = self.authentication.build(&accounts, &self.clock);
         let authenticator = authenticator.map_err(status::bad_request)?;
+        let proxy_identity = match self.proxy_certificate {
+            Some((certificate, key)) => Some(
+                Identity::from_pem(&certificate, &key)
+                    .map_err(|e| status::bad_request(format!("proxy-client-cert-file: {e}")))?,
+            ),
+            None => None,
+        };
         let environment = Environment {
             store: store.clone(),
             clock: self.clock,
@@ -380,7 +402,8 @@ impl KubeApiServerBuilder {
             conversions: self.conversions,
             mutating_webhooks: Arc::new(Following::new(store.clone())),
             validating_webhooks: Arc::new(Following::new(store.clone())),
-            outgoing: Outgoing::new(self.services, Stored(store.clone())),
+            api_services: Arc::new(Following::new(store.clone())),
+            outgoing: Outgoing::new(self.services, Stored(store.clone()), proxy_identity),
         };
         let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored::new(store.clone())));
         self.selection
@@ -413,7 +436,10 @@ impl KubeApiServerBuilder {
         };
         let registry = kinds::registry(&environment);
         let (registry, crds) = Crds::install(&environment, registry);
+        let aggregation = Aggregation::new(&environment);
+        let aggregator = aggregation.front();
         let server = ApiServer::builder(registry)
+            .aggregator(aggregator.clone())
             .authenticator(authenticator)
             .audiences(accounts.issuer.audiences().to_vec())
             .authorizer(AuthorizationMode::authorizer(
@@ -442,7 +468,8 @@ impl KubeApiServerBuilder {
             plugin.start(&server);
         }
         environment.params.start(&server);
-        crds.start(&server).await?;
+        crds.start(&server, aggregation).await?;
+        aggregator.start(&server).await?;
         namespaces::bootstrap(&server).await?;
         let is_rbac = |mode: &AuthorizationMode| matches!(mode, AuthorizationMode::Rbac);
         if self.authorization.iter().any(is_rbac) {

@@ -8,9 +8,14 @@ use http::{HeaderMap, HeaderValue, header};
 use kubewright_machinery::gvk::GroupVersionKind;
 use ring::digest::{SHA512, digest};
 use serde::Serialize;
+use serde_json::Value;
 
-use super::{Format, legacy::verbs};
-use crate::registry::{Registry, Resource, Shape, Subresource, SubresourceKind};
+use super::{
+    Format,
+    groups::{DiscoveredGroup, DiscoveredVersion, Source},
+    legacy::verbs,
+};
+use crate::registry::{Resource, Shape, Subresource, SubresourceKind};
 
 /// An aggregated document.
 #[derive(Clone, Debug)]
@@ -47,8 +52,15 @@ struct GroupItem<'a> {
 #[derive(Serialize)]
 struct VersionItem<'a> {
     version: &'a str,
-    resources: Vec<ResourceItem<'a>>,
+    resources: Resources<'a>,
     freshness: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Resources<'a> {
+    Local(Vec<ResourceItem<'a>>),
+    Remote(&'a [Value]),
 }
 
 #[derive(Serialize)]
@@ -84,22 +96,13 @@ struct Kind<'a> {
 
 impl Aggregated {
     /// Builds the document of the core group, or of all others.
-    pub(super) fn new(registry: &Registry, core: bool) -> Self {
-        let items: Vec<GroupItem<'_>> = registry
-            .groups()
+    pub(super) fn new(groups: &[DiscoveredGroup], core: bool) -> Self {
+        let items: Vec<GroupItem<'_>> = groups
             .iter()
             .filter(|group| group.name.is_empty() == core)
             .map(|group| GroupItem {
                 metadata: Metadata { name: &group.name },
-                versions: group
-                    .versions
-                    .iter()
-                    .map(|(version, resources)| VersionItem {
-                        version,
-                        resources: resources.iter().map(|r| resource_item(r)).collect(),
-                        freshness: "Current",
-                    })
-                    .collect(),
+                versions: group.versions.iter().map(version_item).collect(),
             })
             .collect();
         let document = |kind, api_version| {
@@ -140,6 +143,21 @@ impl Aggregated {
             );
         }
         headers
+    }
+}
+
+fn version_item(version: &DiscoveredVersion) -> VersionItem<'_> {
+    let (resources, stale) = match &version.source {
+        Source::Local(all) => {
+            let items = all.iter().map(|resource| resource_item(resource));
+            (Resources::Local(items.collect()), false)
+        }
+        Source::Remote(remote) => (Resources::Remote(&remote.resources), remote.stale),
+    };
+    VersionItem {
+        version: &version.name,
+        resources,
+        freshness: if stale { "Stale" } else { "Current" },
     }
 }
 

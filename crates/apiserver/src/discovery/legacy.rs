@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::registry::{Group, Handlers, Registry, Resource, Subresource, SubresourceKind};
+use super::groups::DiscoveredGroup;
+use crate::registry::{Handlers, Registry, Resource, Subresource, SubresourceKind};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -98,8 +99,8 @@ pub(super) fn versions(registry: &Registry, server_address: &str) -> Bytes {
     })
 }
 
-pub(super) fn groups(registry: &Registry) -> Bytes {
-    let named = registry.groups().iter().filter(|g| !g.name.is_empty());
+pub(super) fn groups(groups: &[DiscoveredGroup]) -> Bytes {
+    let named = groups.iter().filter(|g| !g.name.is_empty());
     encode(&ApiGroupList {
         kind: "APIGroupList",
         api_version: "v1",
@@ -107,7 +108,7 @@ pub(super) fn groups(registry: &Registry) -> Bytes {
     })
 }
 
-pub(super) fn group(group: &Group) -> Bytes {
+pub(super) fn group(group: &DiscoveredGroup) -> Bytes {
     encode(&api_group(group, "APIGroup", "v1"))
 }
 
@@ -145,7 +146,11 @@ pub(super) fn verbs(declared: &[String], handlers: &Handlers) -> Vec<String> {
     }
 }
 
-fn api_group<'a>(group: &'a Group, kind: &'static str, api_version: &'static str) -> ApiGroup<'a> {
+fn api_group<'a>(
+    group: &'a DiscoveredGroup,
+    kind: &'static str,
+    api_version: &'static str,
+) -> ApiGroup<'a> {
     let version = |version: &'a String| Version {
         group_version: format!("{}/{version}", group.name),
         version,
@@ -154,8 +159,8 @@ fn api_group<'a>(group: &'a Group, kind: &'static str, api_version: &'static str
         kind,
         api_version,
         name: &group.name,
-        versions: group.versions.iter().map(|(v, _)| version(v)).collect(),
-        preferred_version: group.versions.first().map(|(v, _)| version(v)),
+        versions: group.versions.iter().map(|v| version(&v.name)).collect(),
+        preferred_version: group.versions.first().map(|v| version(&v.name)),
     }
 }
 

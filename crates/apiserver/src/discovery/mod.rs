@@ -9,6 +9,7 @@
 
 mod accept;
 mod aggregated;
+mod groups;
 mod legacy;
 
 use std::{collections::HashMap, sync::Arc, sync::OnceLock};
@@ -18,11 +19,13 @@ use bytes::Bytes;
 pub(crate) use accept::{Format, aggregated_format};
 pub(crate) use aggregated::Aggregated;
 
-use crate::registry::Registry;
+use crate::{aggregation::GroupVersionInfo, registry::Registry};
+use groups::{DiscoveredGroup, Source};
 
 /// The discovery documents of a registry.
 pub(crate) struct Discovery {
     registry: Arc<Registry>,
+    discovered: Vec<DiscoveredGroup>,
     groups: OnceLock<Bytes>,
     group: HashMap<String, OnceLock<Bytes>>,
     resources: HashMap<(String, String), OnceLock<Bytes>>,
@@ -47,20 +50,22 @@ pub(crate) enum Legacy<'a> {
 }
 
 impl Discovery {
-    /// Returns the documents of a registry.
-    pub(crate) fn new(registry: Arc<Registry>) -> Self {
+    /// Returns the documents of a registry, and of the group versions of other servers.
+    pub(crate) fn new(registry: Arc<Registry>, infos: &[GroupVersionInfo]) -> Self {
+        let discovered = groups::merge(&registry, infos);
         let mut group = HashMap::new();
         let mut resources = HashMap::new();
-        for g in registry.groups() {
+        for g in &discovered {
             if !g.name.is_empty() {
                 group.insert(g.name.clone(), OnceLock::new());
             }
-            for (version, _) in &g.versions {
-                resources.insert((g.name.clone(), version.clone()), OnceLock::new());
+            for version in &g.versions {
+                resources.insert((g.name.clone(), version.name.clone()), OnceLock::new());
             }
         }
         Self {
             registry,
+            discovered,
             groups: OnceLock::new(),
             group,
             resources,
@@ -74,9 +79,12 @@ impl Discovery {
         let registry = &*self.registry;
         match document {
             Legacy::Versions { server_address } => Some(legacy::versions(registry, server_address)),
-            Legacy::Groups => Some(self.groups.get_or_init(|| legacy::groups(registry)).clone()),
+            Legacy::Groups => {
+                let groups = self.groups.get_or_init(|| legacy::groups(&self.discovered));
+                Some(groups.clone())
+            }
             Legacy::Group(name) => {
-                let group = registry.groups().iter().find(|g| g.name == name)?;
+                let group = self.discovered.iter().find(|g| g.name == name)?;
                 Some(
                     self.group
                         .get(name)?
@@ -85,8 +93,11 @@ impl Discovery {
                 )
             }
             Legacy::Resources(name, version) => {
-                let group = registry.groups().iter().find(|g| g.name == name)?;
-                let (_, resources) = group.versions.iter().find(|(v, _)| v == version)?;
+                let group = self.discovered.iter().find(|g| g.name == name)?;
+                let found = group.versions.iter().find(|v| v.name == version)?;
+                let Source::Local(resources) = &found.source else {
+                    return None;
+                };
                 let kept = self.resources.get(&(name.to_owned(), version.to_owned()))?;
                 Some(
                     kept.get_or_init(|| legacy::resources(name, version, resources))
@@ -99,13 +110,13 @@ impl Discovery {
     /// Returns the aggregated document of `/api`, the core group.
     pub(crate) fn aggregated_core(&self) -> &Aggregated {
         self.aggregated_core
-            .get_or_init(|| Aggregated::new(&self.registry, true))
+            .get_or_init(|| Aggregated::new(&self.discovered, true))
     }
 
     /// Returns the aggregated document of `/apis`, all other groups.
     pub(crate) fn aggregated_groups(&self) -> &Aggregated {
         self.aggregated_groups
-            .get_or_init(|| Aggregated::new(&self.registry, false))
+            .get_or_init(|| Aggregated::new(&self.discovered, false))
     }
 }
 

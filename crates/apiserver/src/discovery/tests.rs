@@ -106,7 +106,7 @@ fn discovery() -> Discovery {
     for resource in [namespaces, pods, deployments, gadgets, old] {
         builder.add(resource);
     }
-    Discovery::new(Arc::new(builder.build()))
+    Discovery::new(Arc::new(builder.build()), &[])
 }
 
 fn text(document: Legacy<'_>) -> String {

@@ -10,7 +10,7 @@ use super::{
     OpenApi, address,
     kept::{Seal, unpacked},
 };
-use crate::{body::Body, request::query::Query};
+use crate::{aggregation::GroupVersionInfo, body::Body, request::query::Query};
 
 /// The maximum number of clauses of a header that are read.
 const MOST_CLAUSES: usize = 64;
@@ -33,7 +33,7 @@ impl OpenApi {
     ) -> Option<Response<Body>> {
         match path.strip_prefix("/openapi/")? {
             "v2" => Some(self.answer_v2(headers)),
-            "v3" => Some(self.answer_index()),
+            "v3" => Some(self.answer_index(&[])),
             rest => {
                 let name = rest.strip_prefix("v3/")?;
                 Some(self.answer_v3(name, headers, query, now))
@@ -41,8 +41,9 @@ impl OpenApi {
         }
     }
 
-    fn answer_index(&self) -> Response<Body> {
-        let mut response = Response::new(Body::from(self.index()));
+    /// Responds with the list of documents, those of other servers included.
+    pub(crate) fn answer_index(&self, infos: &[GroupVersionInfo]) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.merged_index(infos)));
         let text = HeaderValue::from_static("text/plain; charset=utf-8");
         response.headers_mut().insert(header::CONTENT_TYPE, text);
         response

@@ -38,7 +38,10 @@ use serde::Serialize;
 
 pub use describe::{Descriptions, Undescribed};
 
-use crate::registry::{Registry, Resource};
+use crate::{
+    aggregation::GroupVersionInfo,
+    registry::{Registry, Resource},
+};
 use kept::Kept;
 use model::Path;
 
@@ -167,6 +170,24 @@ impl OpenApi {
             json::encode(&Index { paths }).into()
         };
         self.index.get_or_init(make).clone()
+    }
+
+    /// Returns the list of documents with those of other servers, which go before those of this one.
+    pub(crate) fn merged_index(&self, infos: &[GroupVersionInfo]) -> Bytes {
+        let remote = infos.iter().filter_map(|info| {
+            let url = info.remote.as_ref()?.openapi.as_ref()?;
+            Some((format!("apis/{}/{}", info.group, info.version), url))
+        });
+        let remote: Vec<(String, &String)> = remote.collect();
+        let own = self.index();
+        if remote.is_empty() {
+            return own;
+        }
+        let mut index: serde_json::Value = serde_json::from_slice(&own).unwrap_or_default();
+        for (name, url) in remote {
+            index["paths"][name] = serde_json::json!({"serverRelativeURL": url});
+        }
+        index.to_string().into()
     }
 
     /// Returns a document by its name in the index (`apis/apps/v1`).

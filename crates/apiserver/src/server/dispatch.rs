@@ -8,6 +8,7 @@ use kubewright_machinery::{Status, go, status};
 
 use super::{ApiServer, Serving, service::Incoming};
 use crate::{
+    aggregation::{self, Backend},
     body::Body,
     discovery::{Aggregated, Format, Legacy, aggregated_format},
     endpoints::{self, Document, Probe},
@@ -32,6 +33,12 @@ pub(super) async fn run(
     let serving = server.shared.serving.load_full();
     if incoming.info.path.starts_with("//") {
         return Ok(page_not_found());
+    }
+    if let Some(backend) = backend(server, &incoming.info.path).await {
+        if aggregation::is_traversal(incoming.request.uri().path()) {
+            return Ok(page_not_found());
+        }
+        return Ok(backend.forward(&user, incoming.request).await);
     }
     if !incoming.info.is_resource {
         if let Some((probe, check)) = Probe::of_path(&incoming.info.path) {
@@ -104,6 +111,13 @@ pub(super) async fn run(
     .await
 }
 
+/// Returns the server that has the group version of a path, if it is another one.
+async fn backend(server: &ApiServer, path: &str) -> Option<Arc<dyn Backend>> {
+    let aggregator = server.shared.aggregator.as_ref()?;
+    let (group, version) = aggregation::group_version(path)?;
+    aggregator.backend(group, version).await
+}
+
 /// Returns the error for a namespace that would lead to another place in a store that has paths.
 fn invalid_namespace(info: &RequestInfo) -> Status {
     let (namespace, resource) = (&info.namespace, &info.resource);
@@ -148,6 +162,9 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
     let shared = &server.shared;
     let (path, headers) = (incoming.info.path.as_str(), incoming.request.headers());
     let now = jiff::Timestamp::now();
+    if path == "/openapi/v3" {
+        return serving.openapi.answer_index(&serving.infos);
+    }
     if let Some(answer) = serving.openapi.answer(path, headers, &incoming.query, now) {
         return answer;
     }

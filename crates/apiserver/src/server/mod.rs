@@ -13,9 +13,11 @@ use std::sync::{Arc, Weak};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use kubewright_metrics::TextWriter;
+use parking_lot::Mutex;
 
 use crate::{
     admission::AdmissionChain,
+    aggregation::{Aggregator, GroupVersionInfo},
     audit::{AuditMetrics, Auditing, Policy, Sink},
     auth::{
         AccessObserver, AlwaysAllow, Anonymous, Authenticator, Authorizer, AuthorizerUnion,
@@ -48,6 +50,9 @@ pub struct ApiServer {
 
 struct Shared {
     serving: ArcSwap<Serving>,
+    /// Held while `serving` is replaced.
+    replacing: Mutex<()>,
+    aggregator: Option<Arc<dyn Aggregator>>,
     authenticator: Arc<dyn Authenticator>,
     audiences: Vec<String>,
     authorizer: Arc<dyn Authorizer>,
@@ -84,8 +89,9 @@ pub struct WeakApiServer(Weak<Shared>);
 /// A registry and its documents. A request uses one consistent set of them.
 struct Serving {
     registry: Arc<Registry>,
+    infos: Arc<[GroupVersionInfo]>,
     discovery: Discovery,
-    openapi: OpenApi,
+    openapi: Arc<OpenApi>,
 }
 
 /// Configures and builds an [`ApiServer`].
@@ -116,6 +122,7 @@ pub struct ApiServerBuilder {
     documents: Vec<Document>,
     flow_control: Option<Arc<dyn FlowControl>>,
     clock: SharedClock,
+    aggregator: Option<Arc<dyn Aggregator>>,
 }
 
 impl ApiServer {
@@ -136,13 +143,34 @@ impl ApiServer {
             documents: Vec::new(),
             flow_control: None,
             clock: Arc::new(SystemClock),
+            aggregator: None,
         }
     }
 
     /// Replaces the registry. Requests in progress finish with the old one.
     pub fn set_registry(&self, registry: Registry) {
         let shared = &self.shared;
-        let serving = Serving::new(registry, &shared.descriptions, &shared.version);
+        let _replacing = shared.replacing.lock();
+        let infos = shared.serving.load().infos.clone();
+        let serving = Serving::new(registry, infos, &shared.descriptions, &shared.version);
+        shared.serving.store(Arc::new(serving));
+    }
+
+    /// Sets the order of discovery, and the group versions of other servers that it shows (default: only those of the registry, in
+    /// its order).
+    pub fn set_group_versions(&self, infos: Vec<GroupVersionInfo>) {
+        let shared = &self.shared;
+        let _replacing = shared.replacing.lock();
+        let before = shared.serving.load();
+        if *before.infos == *infos {
+            return;
+        }
+        let serving = Serving {
+            registry: before.registry.clone(),
+            discovery: Discovery::new(before.registry.clone(), &infos),
+            openapi: before.openapi.clone(),
+            infos: infos.into(),
+        };
         shared.serving.store(Arc::new(serving));
     }
 
@@ -215,14 +243,17 @@ impl WeakApiServer {
 impl Serving {
     fn new(
         registry: Registry,
+        infos: Arc<[GroupVersionInfo]>,
         descriptions: &Arc<dyn Descriptions>,
         version: &VersionInfo,
     ) -> Self {
         let registry = Arc::new(registry);
         let version = format!("{}.{}", version.major, version.minor);
+        let openapi = OpenApi::new(registry.clone(), descriptions.clone(), version);
         Self {
-            discovery: Discovery::new(registry.clone()),
-            openapi: OpenApi::new(registry.clone(), descriptions.clone(), version),
+            discovery: Discovery::new(registry.clone(), &infos),
+            openapi: Arc::new(openapi),
+            infos,
             registry,
         }
     }
@@ -322,12 +353,22 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Forwards requests for group versions that other servers have (default: there are none).
+    #[must_use]
+    pub fn aggregator(mut self, aggregator: Arc<dyn Aggregator>) -> Self {
+        self.aggregator = Some(aggregator);
+        self
+    }
+
     /// Builds the server.
     pub fn build(self) -> ApiServer {
-        let serving = Serving::new(self.registry, &self.descriptions, &self.version);
+        let none = Arc::new([]);
+        let serving = Serving::new(self.registry, none, &self.descriptions, &self.version);
         let masters = Arc::new(PrivilegedGroups::new([MASTERS]));
         let shared = Shared {
             serving: ArcSwap::from_pointee(serving),
+            replacing: Mutex::new(()),
+            aggregator: self.aggregator,
             authenticator: self.authenticator,
             audiences: self.audiences,
             authorizer: Arc::new(AuthorizerUnion::new(vec![masters, self.authorizer])),

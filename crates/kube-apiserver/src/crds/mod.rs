@@ -40,6 +40,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
 use crate::{
+    aggregation::Aggregation,
     kinds::{Environment, collection, selectable_of},
     outgoing::Outgoing,
 };
@@ -62,6 +63,7 @@ pub(crate) struct Crds {
     /// The built-in resources.
     built_in: OnceLock<Vec<Arc<Resource>>>,
     server: OnceLock<WeakApiServer>,
+    aggregation: OnceLock<Arc<Aggregation>>,
     installed: Mutex<BTreeMap<String, Installed>>,
 }
 
@@ -113,6 +115,7 @@ impl Crds {
             environment: environment.clone(),
             built_in: OnceLock::new(),
             server: OnceLock::new(),
+            aggregation: OnceLock::new(),
             installed: Mutex::default(),
         });
         let mut all = Vec::new();
@@ -134,8 +137,13 @@ impl Crds {
     }
 
     /// Serves the CRDs of the store.
-    pub(crate) async fn start(self: &Arc<Self>, server: &ApiServer) -> Result<(), Status> {
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        server: &ApiServer,
+        aggregation: Arc<Aggregation>,
+    ) -> Result<(), Status> {
         let _ = self.server.set(server.downgrade());
+        let _ = self.aggregation.set(aggregation);
         let mut going = Vec::new();
         let mut installed = self.installed.lock().await;
         for crd in self.all().await? {
@@ -149,7 +157,7 @@ impl Crds {
             self.process(&mut installed, &name, Some(crd)).await?;
         }
         if !installed.is_empty() {
-            self.publish(&installed);
+            self.publish(&installed).await?;
         }
         drop(installed);
         for name in going {
@@ -181,7 +189,7 @@ impl Crds {
             changed |= self.process(&mut installed, &other, crd).await?;
         }
         if changed {
-            self.publish(&installed);
+            self.publish(&installed).await?;
         }
         Ok(())
     }
@@ -356,11 +364,18 @@ impl Crds {
             .collect()
     }
 
-    fn publish(&self, installed: &BTreeMap<String, Installed>) {
+    /// Serves the custom resources, and registers their group versions.
+    async fn publish(&self, installed: &BTreeMap<String, Installed>) -> Result<(), Status> {
         let server = self.server.get().and_then(WeakApiServer::upgrade);
         if let (Some(server), Some(built_in)) = (server, self.built_in.get()) {
             server.set_registry(assemble(built_in, installed));
         }
+        let Some(aggregation) = self.aggregation.get() else {
+            return Ok(());
+        };
+        let resources = installed.values().flat_map(|entry| &entry.resources);
+        let resources: Vec<Arc<Resource>> = resources.cloned().collect();
+        aggregation.register_custom(&resources).await
     }
 }
 

@@ -29,6 +29,7 @@ use crate::{
         },
         webhook::{self, Configurations, Family as _},
     },
+    aggregation::{self, ApiServices},
     crds::Conversions,
     flow_control::{self, Flows},
     follow::{Following, Noted},
@@ -73,7 +74,9 @@ pub(crate) struct Environment {
     pub(crate) mutating_webhooks: Arc<Following<Configurations<webhook::Mutating>>>,
     /// The stored validating webhooks.
     pub(crate) validating_webhooks: Arc<Following<Configurations<webhook::Validating>>>,
-    /// Calls webhooks.
+    /// The stored APIServices.
+    pub(crate) api_services: Arc<Following<ApiServices>>,
+    /// Calls webhooks and aggregated servers.
     pub(crate) outgoing: Outgoing,
 }
 
@@ -192,6 +195,9 @@ fn generic(
     let store: Arc<dyn Store> = match &escalation {
         Some(_) => Arc::new(Noted::new(store, policy.clone())),
         None if served.group == flow_control::GROUP => Arc::new(Noted::new(store, flows.clone())),
+        None if served.group == aggregation::GROUP => {
+            Arc::new(Noted::new(store, environment.api_services.clone()))
+        }
         None if served.group == webhook::GROUP => match info.plural {
             webhook::Mutating::PLURAL => {
                 Arc::new(Noted::new(store, environment.mutating_webhooks.clone()))

@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
+use http_body_util::combinators::UnsyncBoxBody;
 use hyper::{
     body::Incoming,
     client::conn::{
@@ -13,22 +13,26 @@ use hyper::{
     },
 };
 use hyper_util::rt::TokioIo;
+use kubewright_apiserver::BoxError;
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::{net::TcpStream, task::AbortHandle};
 use tokio_rustls::TlsConnector;
 
 use super::trust;
 
+/// The body of a request.
+pub(super) type Payload = UnsyncBoxBody<Bytes, BoxError>;
+
 /// An open connection. It is closed when it is dropped.
 pub(super) struct Connection {
-    sender: SendRequest<Full<Bytes>>,
+    sender: SendRequest<Payload>,
     _driver: AbortOnDrop,
 }
 
 /// A request that failed.
 pub(super) enum SendError {
     /// Nothing was written, so it can be sent on another connection.
-    Unsent(Box<Request<Full<Bytes>>>),
+    Unsent(Box<Request<Payload>>),
     /// It may have arrived.
     Failed(String),
 }
@@ -64,14 +68,14 @@ impl Connection {
             .map_err(|e| e.to_string())?;
         Ok(Self {
             sender,
-            _driver: AbortOnDrop(tokio::spawn(connection).abort_handle()),
+            _driver: AbortOnDrop(tokio::spawn(connection.with_upgrades()).abort_handle()),
         })
     }
 
     /// Sends a request and returns the head of the answer.
     pub(super) async fn send(
         &mut self,
-        request: Request<Full<Bytes>>,
+        request: Request<Payload>,
     ) -> Result<Response<Incoming>, SendError> {
         let sent = self.sender.try_send_request(request).await;
         sent.map_err(|mut e: TrySendError<_>| match e.take_message() {

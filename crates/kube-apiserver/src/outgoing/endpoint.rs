@@ -18,6 +18,10 @@ pub(crate) struct Endpoint {
     pub(super) service: Option<ServicePort>,
     /// The certificates in PEM; empty for those of the system.
     pub(super) ca_bundle: Vec<u8>,
+    /// Whether any certificate is accepted.
+    pub(super) insecure: bool,
+    /// Whether the certificate of this server as a proxy is presented.
+    pub(super) presents_proxy: bool,
 }
 
 impl Endpoint {
@@ -31,6 +35,8 @@ impl Endpoint {
                 url: with_clean_path(url),
                 service: None,
                 ca_bundle,
+                insecure: false,
+                presents_proxy: false,
             };
         }
         let reference = &client["service"];
@@ -46,7 +52,28 @@ impl Endpoint {
             url: format!("https://{host}:{port}{path}"),
             service: Some(service),
             ca_bundle,
+            insecure: false,
+            presents_proxy: false,
         }
+    }
+
+    /// Reads the `spec` of an APIService that another server has.
+    pub(crate) fn of_api_service(spec: &Value) -> Self {
+        Self {
+            insecure: spec["insecureSkipTLSVerify"].flag(),
+            presents_proxy: true,
+            ..Self::read(spec)
+        }
+    }
+
+    /// Returns the URL without a path.
+    pub(crate) fn origin(&self) -> &str {
+        self.url.trim_end_matches('/')
+    }
+
+    /// Returns the service, if the endpoint is one.
+    pub(crate) fn service(&self) -> Option<&ServicePort> {
+        self.service.as_ref()
     }
 }
 

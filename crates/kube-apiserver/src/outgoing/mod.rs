@@ -10,6 +10,7 @@
 //! | `endpoint` | [`Endpoint`]: a `clientConfig` |
 //! | `services` | [`Services`]: services in this process or at known addresses |
 //! | `resolve` | services of the cluster, by their endpoints |
+//! | `forward` | requests of users that are passed on as they are |
 //! | `pool` | clients by configuration, and their idle connections |
 //! | `connection` | HTTP/1.1 over TLS |
 //! | `trust` | the certificates that are trusted |
@@ -18,6 +19,7 @@
 mod answer;
 mod connection;
 mod endpoint;
+mod forward;
 mod pool;
 mod resolve;
 mod services;
@@ -29,17 +31,22 @@ use bytes::Bytes;
 use http::{Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
+use kubewright_apiserver::Body;
 use kubewright_machinery::go;
 use tokio::time::timeout;
 
 use crate::admission::stored::Stored;
-use connection::{Connection, SendError};
+use connection::{Connection, Payload, SendError};
 use pool::{Pool, PooledClient};
 use services::ServiceTarget;
 
 pub(crate) use answer::{check_registered, decode};
 pub(crate) use endpoint::Endpoint;
+pub(crate) use forward::ForwardError;
+pub(crate) use resolve::SERVICE_NAME;
+pub(crate) use services::ServicePort;
 pub use services::{ServiceHandler, Services};
+pub(crate) use trust::Identity;
 
 /// The size that any answer may have, in bytes.
 const MAX_ANSWER: usize = 4 << 20;
@@ -70,13 +77,18 @@ pub(crate) struct Answer {
 }
 
 impl Outgoing {
-    /// Returns a caller that knows these services, and those of the cluster.
-    pub(crate) fn new(services: Services, stored: Stored) -> Self {
+    /// Returns a caller that knows these services, and those of the cluster. It presents its certificate to aggregated servers.
+    pub(crate) fn new(services: Services, stored: Stored, identity: Option<Identity>) -> Self {
         Self(Arc::new(Inner {
             services,
             stored,
-            pool: Pool::default(),
+            pool: Pool::new(identity),
         }))
+    }
+
+    /// Returns whether this process knows how to reach a service, whatever the cluster says about it.
+    pub(crate) fn knows(&self, service: &ServicePort) -> bool {
+        self.0.services.get(service).is_some()
     }
 
     /// Checks that an endpoint can be called as far as its configuration says.
@@ -87,7 +99,7 @@ impl Outgoing {
     pub(crate) fn check(&self, endpoint: &Endpoint) -> Result<(), String> {
         let known = endpoint.service.as_ref();
         match known.and_then(|service| self.0.services.get(service)) {
-            Some(ServiceTarget::Handler(_)) => Ok(()),
+            Some(ServiceTarget::Handler(_) | ServiceTarget::Server(_)) => Ok(()),
             _ => self.0.pool.client(endpoint).tls.clone().map(|_| ()),
         }
     }
@@ -152,10 +164,18 @@ impl Outgoing {
             }
             return Ok(Answer::new(&parts, body));
         }
+        if let Some(ServiceTarget::Server(server)) = known {
+            let request = request(uri, &endpoint.url, document)?.map(Body::from);
+            let (parts, body) = server.handle(request).await.into_parts();
+            let body = body.collect_up_to(limit).await;
+            let body = body.map_err(|e| e.to_string())?;
+            return Ok(Answer::new(&parts, body.ok_or_else(|| too_large(limit))?));
+        }
         let client = self.0.pool.client(endpoint);
         let target = uri.path_and_query().map_or("/", |p| p.as_str());
         let target = target.parse().map_err(|e| format!("invalid URL: {e}"))?;
-        let request = request(target, &endpoint.url, document)?.map(Full::new);
+        let request = request(target, &endpoint.url, document)?;
+        let request = request.map(|body| Full::new(body).map_err(|e| match e {}).boxed_unsync());
         let (mut connection, response) = match client.reuse() {
             None => self.send_anew(endpoint, &uri, &client, request).await?,
             Some(mut connection) => match connection.send(request).await {
@@ -185,7 +205,7 @@ impl Outgoing {
         endpoint: &Endpoint,
         uri: &Uri,
         client: &PooledClient,
-        request: Request<Full<Bytes>>,
+        request: Request<Payload>,
     ) -> Result<(Connection, http::Response<Incoming>), String> {
         let mut connection = self.connect(endpoint, uri, client).await?;
         match connection.send(request).await {
@@ -207,11 +227,37 @@ impl Outgoing {
             let port = uri.port_u16().unwrap_or(443);
             return Connection::open((host, port), host, tls).await;
         };
-        let (host, port) = match self.0.services.get(service) {
-            Some(ServiceTarget::Address(address)) => (address.ip().to_string(), address.port()),
-            _ => resolve::endpoint(&self.0.stored, service).await?,
-        };
+        let (host, port) = self.address(service).await?;
         Connection::open((&host, port), &service.host(), tls).await
+    }
+
+    /// Returns the URL of an endpoint without a path: with its address, if it can be resolved, otherwise with its name.
+    pub(crate) async fn origin_of(&self, endpoint: &Endpoint) -> String {
+        let resolved = match &endpoint.service {
+            Some(service) if !self.is_in_process(service) => self.address(service).await.ok(),
+            _ => None,
+        };
+        match resolved {
+            Some((host, port)) if host.contains(':') => format!("https://[{host}]:{port}"),
+            Some((host, port)) => format!("https://{host}:{port}"),
+            None => endpoint.origin().to_owned(),
+        }
+    }
+
+    fn is_in_process(&self, service: &ServicePort) -> bool {
+        let known = self.0.services.get(service);
+        matches!(
+            known,
+            Some(ServiceTarget::Handler(_) | ServiceTarget::Server(_))
+        )
+    }
+
+    /// Returns host and port of a service.
+    async fn address(&self, service: &ServicePort) -> Result<(String, u16), String> {
+        match self.0.services.get(service) {
+            Some(ServiceTarget::Address(address)) => Ok((address.ip().to_string(), address.port())),
+            _ => resolve::endpoint(&self.0.stored, service).await,
+        }
     }
 }
 
@@ -301,7 +347,7 @@ mod tests {
     #[tokio::test]
     async fn only_https_is_spoken() {
         let store = Stored(Arc::new(kubewright_store::MemoryStore::new()));
-        let outgoing = Outgoing::new(Services::default(), store);
+        let outgoing = Outgoing::new(Services::default(), store, None);
         for url in ["http://127.0.0.1:1/", "file://a/etc/passwd", "gopher://a/"] {
             let endpoint = Endpoint::read(&serde_json::json!({"url": url}));
             let call = outgoing.post(&endpoint, Bytes::new(), Duration::from_secs(1));

@@ -9,7 +9,11 @@ use std::{
 use parking_lot::Mutex;
 use rustls::ClientConfig;
 
-use super::{connection::Connection, endpoint::Endpoint, trust};
+use super::{
+    connection::Connection,
+    endpoint::Endpoint,
+    trust::{self, Identity},
+};
 
 /// The number of clients that are kept.
 const MAX_CLIENTS: usize = 200;
@@ -20,7 +24,10 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Clients by configuration. The one that was used least recently makes room for another.
 #[derive(Default)]
-pub(super) struct Pool(Mutex<Clients>);
+pub(super) struct Pool {
+    clients: Mutex<Clients>,
+    identity: Option<Identity>,
+}
 
 #[derive(Default)]
 struct Clients {
@@ -36,16 +43,25 @@ pub(super) struct PooledClient {
 }
 
 impl Pool {
+    /// Returns a pool whose clients may present a certificate.
+    pub(super) fn new(identity: Option<Identity>) -> Self {
+        Self {
+            identity,
+            ..Self::default()
+        }
+    }
+
     /// Returns the client of an endpoint.
     pub(super) fn client(&self, endpoint: &Endpoint) -> Arc<PooledClient> {
-        let mut clients = self.0.lock();
+        let mut clients = self.clients.lock();
         clients.uses += 1;
         let now = clients.uses;
         if let Some((used, client)) = clients.by_endpoint.get_mut(endpoint) {
             *used = now;
             return client.clone();
         }
-        let tls = trust::client_config(&endpoint.ca_bundle);
+        let identity = self.identity.as_ref().filter(|_| endpoint.presents_proxy);
+        let tls = trust::client_config(&endpoint.ca_bundle, endpoint.insecure, identity);
         let client = Arc::new(PooledClient {
             tls: tls.map(Arc::new).map_err(|e| match e {
                 rustls::Error::General(text) => text,
@@ -104,8 +120,8 @@ mod tests {
             pool.client(&endpoint(i));
             assert!(Arc::ptr_eq(&first, &pool.client(&endpoint(0))));
         }
-        assert_eq!(pool.0.lock().by_endpoint.len(), MAX_CLIENTS);
-        assert!(!pool.0.lock().by_endpoint.contains_key(&endpoint(1)));
+        assert_eq!(pool.clients.lock().by_endpoint.len(), MAX_CLIENTS);
+        assert!(!pool.clients.lock().by_endpoint.contains_key(&endpoint(1)));
     }
 
     #[test]

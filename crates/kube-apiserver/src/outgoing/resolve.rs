@@ -10,7 +10,7 @@ use super::services::ServicePort;
 use crate::admission::stored::Stored;
 
 /// The label that ties an endpoint slice to its service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
+pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// Returns host and port of a ready endpoint of a service.
 ///

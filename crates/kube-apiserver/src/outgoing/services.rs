@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt, net::SocketAddr, sync::Arc};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Request, Response};
+use kubewright_apiserver::ApiServer;
 use parking_lot::RwLock;
 
 /// Code in this process that answers the calls to a service, in place of a connection.
@@ -47,11 +48,13 @@ pub(crate) struct ServicePort {
 pub(crate) enum ServiceTarget {
     /// Code in this process.
     Handler(Arc<dyn ServiceHandler>),
+    /// An API server in this process.
+    Server(ApiServer),
     /// A socket that speaks TLS with the certificate of the service.
     Address(SocketAddr),
 }
 
-/// Services that webhooks can be called at without a network: code in this process, or addresses of this machine. They go
+/// Services that webhooks and aggregated servers can be called at without a network: code in this process, or addresses of this machine. They go
 /// before the services that the cluster has. Clones share one table, which can be changed at any time.
 ///
 /// ```
@@ -95,6 +98,19 @@ impl Services {
         handler: Arc<dyn ServiceHandler>,
     ) {
         let target = ServiceTarget::Handler(handler);
+        self.set(namespace.into(), name.into(), port, target);
+    }
+
+    /// Lets an API server in this process serve the requests for APIServices that name a service. It gets the users that this
+    /// server has authenticated and authorized. No connection is made, and no certificate is checked.
+    pub fn set_server(
+        &self,
+        namespace: impl Into<String>,
+        name: impl Into<String>,
+        port: u16,
+        server: ApiServer,
+    ) {
+        let target = ServiceTarget::Server(server);
         self.set(namespace.into(), name.into(), port, target);
     }
 

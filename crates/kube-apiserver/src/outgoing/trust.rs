@@ -3,20 +3,25 @@
 use std::sync::{Arc, LazyLock};
 
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme,
     client::{
-        WebPkiServerVerifier,
+        WantsClientCert, WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         verify_server_name,
     },
-    crypto::ring,
-    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
     server::ParsedCertificate,
 };
 
 /// Returns a TLS configuration that trusts the certificates of a `caBundle`: what they have signed, and they themselves. An
 /// empty bundle stands for the certificates of the system.
-pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, Error> {
+pub(super) fn client_config(
+    ca_bundle: &[u8],
+    insecure: bool,
+    identity: Option<&Identity>,
+) -> Result<ClientConfig, Error> {
     let provider = Arc::new(ring::default_provider());
     let mut roots = RootCertStore::empty();
     let mut bundle = Vec::new();
@@ -26,9 +31,13 @@ pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, Error> {
     }
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()?;
+    if insecure {
+        let verifier = Arc::new(AnyCertificate(provider));
+        let builder = builder.dangerous();
+        return presenting(builder.with_custom_certificate_verifier(verifier), identity);
+    }
     if ca_bundle.is_empty() {
-        let builder = builder.with_root_certificates(system_roots());
-        return Ok(builder.with_no_client_auth());
+        return presenting(builder.with_root_certificates(system_roots()), identity);
     }
     if bundle.is_empty() {
         let why = "unable to load root certificates: unable to parse bytes as PEM block";
@@ -38,10 +47,83 @@ pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, Error> {
         .build()
         .map_err(|e| Error::General(e.to_string()))?;
     let verifier = Arc::new(BundleVerifier { signed, bundle });
-    Ok(builder
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth())
+    let builder = builder.dangerous();
+    presenting(builder.with_custom_certificate_verifier(verifier), identity)
+}
+
+/// A certificate that a client presents.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    /// Reads a certificate chain and its key, both PEM.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if one of them cannot be read.
+    pub(crate) fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, String> {
+        let chain = CertificateDer::pem_slice_iter(certificate);
+        let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+        if chain.is_empty() {
+            return Err("there is no certificate".to_owned());
+        }
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| e.to_string())?;
+        Ok(Self { chain, key })
+    }
+}
+
+fn presenting(
+    builder: ConfigBuilder<ClientConfig, WantsClientCert>,
+    identity: Option<&Identity>,
+) -> Result<ClientConfig, Error> {
+    match identity {
+        Some(own) => builder.with_client_auth_cert(own.chain.clone(), own.key.clone_key()),
+        None => Ok(builder.with_no_client_auth()),
+    }
+}
+
+/// Accepts every certificate, for `insecureSkipTLSVerify`.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
 }
 
 /// Returns the certificates that the system trusts. They are read once.
@@ -208,7 +290,7 @@ mod tests {
             )
             .unwrap();
         let mut server = ServerConnection::new(Arc::new(server)).unwrap();
-        let config = client_config(bundle.as_bytes()).map_err(|e| e.to_string())?;
+        let config = client_config(bundle.as_bytes(), false, None).map_err(|e| e.to_string())?;
         let name = ServerName::try_from("hook.example.com").unwrap();
         let mut client = ClientConnection::new(Arc::new(config), name).unwrap();
         while client.is_handshaking() {

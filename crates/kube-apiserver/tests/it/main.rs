@@ -1,6 +1,7 @@
 //! The API server as its clients see it: every test starts a server and calls it in process or over a socket.
 
 mod admission;
+mod aggregation;
 mod audit;
 mod authentication;
 mod bad_input;
