@@ -57,21 +57,38 @@
 //! | `changes` | [`ChangeFeed`]: a log of changes that watches are served from |
 //! | `reads`, `store` | a storage as handlers of reads, and as a store of the generic registry |
 //! | `subresource`, `admission`, `rows` | the typed extensions of a kind |
+//! | `delegation` | authentication and authorization by the API server of the cluster (feature `runtime`) |
+//! | `flags` | [`ServerFlags`]: conventional flags |
+//! | `registration`, `tls` | APIServices, and serving with TLS (feature `runtime`) |
 
 mod admission;
 mod changes;
+#[cfg(feature = "runtime")]
+mod delegation;
+mod flags;
 mod kind;
 mod reads;
+#[cfg(feature = "runtime")]
+mod registration;
 mod rows;
 mod server;
 mod storage;
 mod store;
 mod subresource;
+#[cfg(feature = "runtime")]
+mod tls;
 
 pub use admission::Admission;
 pub use changes::{Change, ChangeFeed, ChangeKind, Changes};
+#[cfg(feature = "runtime")]
+pub use delegation::{Delegation, DelegationError};
+pub use flags::{FlagError, ServerFlags};
 pub use kind::Kind;
+#[cfg(feature = "runtime")]
+pub use registration::Registration;
 pub use rows::{Column, Rows};
 pub use server::{BuildError, ExtensionServer, ExtensionServerBuilder};
 pub use storage::{ListQuery, Listing, ServedKind, Storage, Verbs};
 pub use subresource::{Access, Subresource};
+#[cfg(feature = "runtime")]
+pub use tls::ServeError;

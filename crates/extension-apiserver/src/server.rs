@@ -147,6 +147,14 @@ impl ExtensionServerBuilder {
         self
     }
 
+    /// Delegates authentication and authorization to the API server of a cluster.
+    #[cfg(feature = "runtime")]
+    #[must_use]
+    pub fn delegate(self, delegation: &crate::Delegation) -> Self {
+        let delegation = delegation.clone();
+        self.configure(move |server| delegation.apply(server))
+    }
+
     /// Builds the server.
     ///
     /// # Errors

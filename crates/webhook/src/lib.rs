@@ -67,7 +67,7 @@ mod webhook;
 mod webhooks;
 
 pub use admission::{Admission, Undecodable};
-pub use certificates::{CertificateError, Certificates, ManagedCertificates};
+pub use certificates::{CertificateError, Certificates, ManagedCertificates, Presented};
 pub use converter::Converter;
 pub use defaulter::Defaulter;
 pub use error::{NoClient, WebhookError};

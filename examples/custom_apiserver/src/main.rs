@@ -15,7 +15,15 @@
 //! kubectl --server http://127.0.0.1:8001 get observations -w
 //! kubectl --server http://127.0.0.1:8001 get --raw /apis/sky.example.com/v1/planets/mars/orbit
 //! ```
+//!
+//! With flags it runs behind a cluster, whose API server forwards requests to the Service `sky-system/sky`:
+//!
+//! ```text
+//! cargo run -p custom_apiserver -- --kubeconfig ~/.kube/config --secure-port 8443
+//! kubectl get planets
+//! ```
 
+mod behind_cluster;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +38,8 @@ use kubewright::{
     Schema,
     apiserver::{Body, registry::Connect, request::RequestContext},
     extension_apiserver::{
-        ExtensionServer, ExtensionServerBuilder, Kind, ListQuery, Listing, Storage, Verbs,
+        ExtensionServer, ExtensionServerBuilder, Kind, ListQuery, Listing, ServerFlags, Storage,
+        Verbs,
     },
     machinery::{Status, gvk::GroupResource, status},
     store::MemoryStore,
@@ -151,6 +160,9 @@ async fn interrupted() {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|arg| arg.starts_with("--")) {
+        return behind_cluster::run(&ServerFlags::parse(&args)?).await;
+    }
     let address = args.first().map_or("127.0.0.1:8001", String::as_str);
     let listener = tokio::net::TcpListener::bind(address).await?;
     println!(

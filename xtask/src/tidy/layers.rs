@@ -78,7 +78,10 @@ const WITHIN: [(&str, &[&str]); 17] = [
     ("resource", &["machinery", "cel", "schema", "derive"]),
     ("store-durable", &["store"]),
     ("custom-kinds", &["apiserver"]),
-    ("extension-apiserver", &["apiserver", "custom-kinds"]),
+    (
+        "extension-apiserver",
+        &["apiserver", "custom-kinds", "webhook"],
+    ),
     ("controller", &["informer", "workqueue"]),
     ("webhook", &["controller"]),
     (

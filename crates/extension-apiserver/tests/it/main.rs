@@ -5,6 +5,7 @@ extern crate kubewright_resource as kubewright;
 
 mod bad_storages;
 mod computed;
+mod delegated;
 mod extensions;
 mod sky;
 mod stored;

@@ -67,6 +67,7 @@ impl Bundles {
     async fn write_one(&self, client: &Client, kind: &str, name: &str, bundle: &str) -> Written {
         let group = match kind {
             "CustomResourceDefinition" => "apiextensions.k8s.io",
+            "APIService" => "apiregistration.k8s.io",
             _ => "admissionregistration.k8s.io",
         };
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
@@ -115,6 +116,13 @@ impl Bundles {
         }
         if let Some(config) = object.pointer_mut("/spec/conversion/webhook/clientConfig") {
             visit(config);
+        }
+        // The spec of an APIService names the Service itself.
+        if let Some(spec) = object
+            .get_mut("spec")
+            .filter(|spec| spec["service"].is_object())
+        {
+            visit(spec);
         }
         changed
     }

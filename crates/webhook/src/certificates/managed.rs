@@ -113,6 +113,12 @@ impl ManagedCertificates {
         self
     }
 
+    /// Adds an APIService, such as `v1.sky.example.com`, which may name this Service.
+    pub fn api_service(mut self, name: &str) -> Self {
+        self.bundles.add("APIService", name);
+        self
+    }
+
     /// Sets the time between two looks at the Secret. Defaults to five minutes.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;

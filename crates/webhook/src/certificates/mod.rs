@@ -15,7 +15,7 @@ use kubewright_serve::TlsError;
 
 pub use managed::ManagedCertificates;
 pub(crate) use metrics::ReadMetrics;
-pub(crate) use presented::Presented;
+pub use presented::Presented;
 
 /// The source of a server's certificate.
 ///
@@ -110,8 +110,12 @@ impl Certificates {
         self
     }
 
-    /// Returns the first certificate.
-    pub(crate) async fn obtain(&self) -> Result<Presented, CertificateError> {
+    /// Returns the first certificate, for a server of one's own. [`keep`](Self::keep) replaces it later.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the certificate cannot be read or used.
+    pub async fn obtain(&self) -> Result<Presented, CertificateError> {
         match &self.source {
             Source::Directory(path) => {
                 let read = files::read(path).await;
@@ -125,7 +129,7 @@ impl Certificates {
     }
 
     /// Replaces the certificate whenever there is a new one. Does not end.
-    pub(crate) async fn keep(&self, presented: &Presented) {
+    pub async fn keep(&self, presented: &Presented) {
         match &self.source {
             Source::Directory(path) => files::follow(path, presented, &self.metrics).await,
             Source::Managed(managed) => managed.keep(presented).await,

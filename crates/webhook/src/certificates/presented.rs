@@ -7,7 +7,20 @@ use parking_lot::Mutex;
 use super::CertificateError;
 
 /// The certificate that a server presents at the moment. Connections that exist already keep an older one.
-pub(crate) struct Presented {
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use kubewright_webhook::Certificates;
+/// # let key = rcgen::KeyPair::generate().unwrap();
+/// # let certificate = rcgen::CertificateParams::default().self_signed(&key).unwrap();
+/// # let (certificate, key) = (certificate.pem(), key.serialize_pem());
+///
+/// let presented = Certificates::pem(certificate, key).obtain().await.unwrap();
+/// let tls = presented.tls();
+/// # let _ = tls;
+/// # });
+/// ```
+pub struct Presented {
     tls: Tls,
     current: Mutex<Current>,
 }
@@ -39,11 +52,12 @@ impl Presented {
     }
 
     /// Returns the certificate as PEM.
-    pub(crate) fn certificate(&self) -> Vec<u8> {
+    pub fn certificate(&self) -> Vec<u8> {
         self.current.lock().certificate.clone()
     }
 
-    pub(crate) fn tls(&self) -> Tls {
+    /// Returns the TLS configuration, whose certificate is replaced with this one.
+    pub fn tls(&self) -> Tls {
         self.tls.clone()
     }
 
