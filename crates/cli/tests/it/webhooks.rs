@@ -280,7 +280,8 @@ fn doctor(server: &Server) -> (Option<i32>, String) {
     script(&place, "debug/crew-operator", &describe);
     let metadata = json!({"target_directory": target});
     let cargo = script(&place, "metadata", &format!("echo '{metadata}'"));
-    let mut doctor = place.with_cargo(cargo).command("doctor --kubeconfig");
+    let place = place.with_cargo(cargo);
+    let mut doctor = place.command("doctor --kubeconfig");
     let output = doctor.arg(server.kubeconfig()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     (output.status.code(), said)
