@@ -111,11 +111,12 @@ impl<'a> Admission<'a> {
     /// Fails if it is not an object of that type.
     pub fn old<K: Object>(&self) -> Result<Option<K>, Undecodable> {
         let old = self.request.old_object_text();
-        old.map(|old| self.decode(Some(old))).transpose()
+        old.map(|old| self.decode(Some(old)).map(|old| *old))
+            .transpose()
     }
 
-    /// Decodes an object of the request.
-    pub(crate) fn decode<K: Object>(&self, object: Option<&str>) -> Result<K, Undecodable> {
+    /// Decodes an object of the request. It is boxed, since the types of Kubernetes make large futures.
+    pub(crate) fn decode<K: Object>(&self, object: Option<&str>) -> Result<Box<K>, Undecodable> {
         let object = object.ok_or_else(|| Undecodable("there is no content to decode".into()))?;
         self.check_kind::<K>(object)?;
         serde_json::from_str(object).map_err(|error| undecodable(&error))

@@ -73,6 +73,9 @@ where
     }
 }
 
+/// The number of bytes that defaults add to most objects at the most.
+const ROOM: usize = 256;
+
 /// Answers reviews with the changes of a defaulter.
 pub(crate) struct Defaulting<D, K> {
     defaulter: D,
@@ -94,16 +97,17 @@ impl<K: Object, D: Defaulter<K>> Handler for Defaulting<D, K> {
             return AdmissionResponse::allowed();
         }
         let original = ctx.object_text();
-        let mut object: K = match ctx.decode(original) {
+        let mut object: Box<K> = match ctx.decode(original) {
             Ok(object) => object,
             Err(error) => return AdmissionResponse::errored(400, error.to_string()),
         };
-        let before = serde_json::to_string(&object);
+        let length = original.map_or(0, str::len);
+        let before = encode(&*object, length);
         if let Err(error) = self.defaulter.default(ctx, &mut object).await {
             return rejection(&error, ctx);
         }
         let changes = before.and_then(|before| {
-            let after = serde_json::to_string(&object)?;
+            let after = encode(&*object, before.len() + ROOM)?;
             match original {
                 Some(original) if before != after => patch::changes(&before, &after, original),
                 _ => Ok(Vec::new()),
@@ -114,4 +118,11 @@ impl<K: Object, D: Defaulter<K>> Handler for Defaulting<D, K> {
             Err(error) => AdmissionResponse::errored(500, error.to_string()),
         }
     }
+}
+
+/// Encodes an object whose size is about known.
+fn encode<K: Object>(object: &K, length: usize) -> serde_json::Result<String> {
+    let mut text = Vec::with_capacity(length);
+    serde_json::to_writer(&mut text, object)?;
+    String::from_utf8(text).map_err(serde::ser::Error::custom)
 }

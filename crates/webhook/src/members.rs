@@ -11,44 +11,66 @@ pub(crate) struct Members<'a> {
     at: usize,
 }
 
-/// The places of a key, with its quotes, and of its value.
-pub(crate) type Member = (Range<usize>, Range<usize>);
-
 /// A text that is not an object.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
 impl<'a> Members<'a> {
-    /// Begins with the object at an index, before which there may be spaces.
-    pub(crate) fn new(text: &'a str, start: usize) -> Result<Self, Malformed> {
-        let at = space_end(text.as_bytes(), start);
-        match text.as_bytes().get(at) {
-            Some(b'{') => Ok(Self { text, at: at + 1 }),
+    /// Begins with the object that is the text. Spaces may surround it.
+    pub(crate) fn new(text: &'a str) -> Result<Self, Malformed> {
+        Self::at(text, space_end(text.as_bytes(), 0))
+    }
+
+    fn at(text: &'a str, start: usize) -> Result<Self, Malformed> {
+        match text.as_bytes().get(start) {
+            Some(b'{') => Ok(Self {
+                text,
+                at: start + 1,
+            }),
             _ => Err(Malformed),
         }
     }
 
-    /// Returns the next member, or `None` at the end of the object.
-    pub(crate) fn next(&mut self) -> Result<Option<Member>, Malformed> {
+    /// Returns the key of the next member, with its quotes, or `None` at the end of the object. The value must be passed by
+    /// [`value`](Self::value) or by [`enter`](Self::enter) and [`leave`](Self::leave).
+    pub(crate) fn key(&mut self) -> Result<Option<&'a str>, Malformed> {
         let bytes = self.text.as_bytes();
         let mut at = space_end(bytes, self.at);
         match bytes.get(at) {
             Some(b',') => at = space_end(bytes, at + 1),
-            Some(b'}') => return Ok(None),
+            Some(b'}') => {
+                self.at = at;
+                return Ok(None);
+            }
             _ => {}
         }
         if bytes.get(at) != Some(&b'"') {
             return Err(Malformed);
         }
-        let key = at..string_end(bytes, at).ok_or(Malformed)?;
-        let colon = space_end(bytes, key.end);
+        let end = string_end(bytes, at).ok_or(Malformed)?;
+        let colon = space_end(bytes, end);
         if bytes.get(colon) != Some(&b':') {
             return Err(Malformed);
         }
-        let start = space_end(bytes, colon + 1);
-        let value = start..value_end(bytes, start).ok_or(Malformed)?;
-        self.at = value.end;
-        Ok(Some((key, value)))
+        self.at = space_end(bytes, colon + 1);
+        self.text.get(at..end).map(Some).ok_or(Malformed)
+    }
+
+    /// Passes the value of the member, and returns its place.
+    pub(crate) fn value(&mut self) -> Result<Range<usize>, Malformed> {
+        let start = self.at;
+        self.at = value_end(self.text.as_bytes(), start).ok_or(Malformed)?;
+        Ok(start..self.at)
+    }
+
+    /// Returns the members of the value, unless it is not an object.
+    pub(crate) fn enter(&self) -> Option<Self> {
+        Self::at(self.text, self.at).ok()
+    }
+
+    /// Goes on behind a value whose members have all been passed.
+    pub(crate) fn leave(&mut self, value: Self) {
+        self.at = value.at + 1;
     }
 }
 
@@ -70,12 +92,31 @@ pub(crate) fn value_end(bytes: &[u8], start: usize) -> Option<usize> {
 pub(crate) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
+        // Eight bytes at a time, up to the first that means something.
+        while let Some((word, _)) = bytes.get(at..)?.split_first_chunk() {
+            let word = u64::from_le_bytes(*word);
+            let hits = zero_bytes(word ^ QUOTES) | zero_bytes(word ^ BACKSLASHES);
+            if hits != 0 {
+                at += hits.trailing_zeros() as usize / 8;
+                break;
+            }
+            at += 8;
+        }
         match bytes.get(at)? {
             b'"' => return Some(at + 1),
             b'\\' => at += 2,
             _ => at += 1,
         }
     }
+}
+
+const ONES: u64 = u64::from_le_bytes([1; 8]);
+const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
+const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
+
+/// Sets the highest bit of the first byte that is zero, and possibly of later ones.
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word & (ONES << 7)
 }
 
 fn container_end(bytes: &[u8], start: usize) -> Option<usize> {
@@ -112,10 +153,10 @@ mod tests {
     use super::*;
 
     fn members(text: &str) -> Result<Vec<(&str, &str)>, Malformed> {
-        let mut members = Members::new(text, 0)?;
+        let mut members = Members::new(text)?;
         let mut found = Vec::new();
-        while let Some((key, value)) = members.next()? {
-            found.push((&text[key], &text[value]));
+        while let Some(key) = members.key()? {
+            found.push((key, &text[members.value()?]));
         }
         Ok(found)
     }
@@ -131,6 +172,19 @@ mod tests {
         ];
         assert_eq!(members(text).unwrap(), expected);
         assert_eq!(members("{}").unwrap(), []);
+    }
+
+    #[test]
+    fn strings_end_at_the_first_quote_that_is_not_escaped() {
+        for length in 0..40 {
+            for tail in ["", "\\\\", "\\\"", "\\\"é", "\u{80}\u{ff}!#[]"] {
+                let string = format!("\"{}{tail}\"", "x".repeat(length));
+                let text = format!("{string}\"\\, more");
+                assert_eq!(string_end(text.as_bytes(), 0), Some(string.len()), "{text}");
+                let cut = &string.as_bytes()[..string.len() - 1];
+                assert_eq!(string_end(cut, 0), None, "{string}");
+            }
+        }
     }
 
     #[test]

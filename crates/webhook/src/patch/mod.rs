@@ -153,9 +153,10 @@ impl Patch {
 
 /// Returns the value of a member of an object, by its key as JSON.
 fn member<'a>(object: &'a str, wanted: &str) -> Option<&'a str> {
-    let mut members = Members::new(object, 0).ok()?;
-    while let Some((key, value)) = members.next().ok()? {
-        if object.get(key) == Some(wanted) {
+    let mut members = Members::new(object).ok()?;
+    while let Some(key) = members.key().ok()? {
+        let value = members.value().ok()?;
+        if key == wanted {
             return object.get(value);
         }
     }

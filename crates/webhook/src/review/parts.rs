@@ -44,14 +44,15 @@ impl<'a> Parts<'a> {
 /// Returns the places of the object and the old object.
 fn places(text: &str) -> Result<[Option<Range<usize>>; 2], Malformed> {
     let mut found = [None, None];
-    let mut review = Members::new(text, 0)?;
-    while let Some((key, value)) = review.next()? {
-        if &text[key] != "\"request\"" || text.as_bytes()[value.start] != b'{' {
+    let mut review = Members::new(text)?;
+    while let Some(key) = review.key()? {
+        let Some(mut request) = review.enter().filter(|_| key == "\"request\"") else {
+            review.value()?;
             continue;
-        }
-        let mut request = Members::new(text, value.start)?;
-        while let Some((key, value)) = request.next()? {
-            let place = match &text[key] {
+        };
+        while let Some(key) = request.key()? {
+            let value = request.value()?;
+            let place = match key {
                 "\"object\"" => &mut found[0],
                 "\"oldObject\"" => &mut found[1],
                 _ => continue,
@@ -61,6 +62,7 @@ fn places(text: &str) -> Result<[Option<Range<usize>>; 2], Malformed> {
                 return Err(Malformed);
             }
         }
+        review.leave(request);
     }
     Ok(found)
 }

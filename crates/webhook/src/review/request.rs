@@ -202,10 +202,10 @@ impl<'a> AdmissionRequest<'a> {
         self.old_object.map(ObjectText::text)
     }
 
-    /// Sets the objects, whose texts need not be JSON.
+    /// Sets the objects that were found elsewhere, whose texts need not be JSON.
     pub(super) fn set_objects(&mut self, object: Option<&'a str>, old: Option<&'a str>) {
-        self.object = object.map(ObjectText::Unchecked);
-        self.old_object = old.map(ObjectText::Unchecked);
+        self.object = object.map(ObjectText::Unchecked).or(self.object);
+        self.old_object = old.map(ObjectText::Unchecked).or(self.old_object);
     }
 
     /// Reports whether the result of the request is not stored. A webhook must have no side effects then.

@@ -97,6 +97,36 @@ async fn objects_of_other_kinds_are_bad_requests() {
 }
 
 #[tokio::test]
+async fn objects_that_are_not_json_are_bad_requests() {
+    let whole = review("CREATE", Some(json!("HERE")), None).to_string();
+    for object in [r#"{"metadata" {}}"#, r#"{"spec":{]]}"#, "{'a':1}", "[1 2]"] {
+        let body = whole.replace("\"HERE\"", object);
+        for path in [VALIDATE, MUTATE] {
+            let (_, answer) = post(&webhooks(), path, body.clone(), "application/json").await;
+            let answer: Value = serde_json::from_slice(&answer).unwrap();
+            let status = &answer["response"]["status"];
+            let message = status["message"].as_str().unwrap();
+            assert_eq!(status["code"], 400, "{object}");
+            assert!(
+                message.starts_with("couldn't get version/kind; json parse error: "),
+                "{object}: {message}"
+            );
+        }
+    }
+    // Spaces and unusual ways of writing keys make no difference.
+    let pretty = json!({"HERE": captain(json!({"ship": "a", "mates": 30}))});
+    let pretty = serde_json::to_string_pretty(&pretty).unwrap();
+    let body = whole.replace("\"object\":\"HERE\"", "\"HERE\":0");
+    for key in ["object", "\\u006fbject"] {
+        let member = pretty.trim_matches(['{', '}']).replace("HERE", key);
+        let body = body.replace("\"HERE\":0", &member);
+        let (_, answer) = post(&webhooks(), VALIDATE, body, "application/json").await;
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        assert_eq!(answer["response"]["status"]["code"], 422, "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_panic_is_contained_and_counted() {
     let (webhooks, registry) = (webhooks(), Registry::new());
     webhooks.register_metrics(&registry);
