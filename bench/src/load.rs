@@ -161,6 +161,11 @@ impl Outcome {
         self.times.len() as f64 / self.elapsed.as_secs_f64()
     }
 
+    /// Returns the responses for each second of the server's processor time.
+    pub(crate) fn rate_per_processor(&self) -> f64 {
+        self.times.len() as f64 / self.processor.as_secs_f64()
+    }
+
     /// Returns a percentile of the response times.
     pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let last = self.times.len().saturating_sub(1);

@@ -2,7 +2,7 @@
 
 use std::{
     cell::OnceCell,
-    io::Read,
+    io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
@@ -109,9 +109,41 @@ impl Peers {
 
 /// Runs a program that prints a sample as its last line.
 pub(crate) fn run(command: &mut Command, limit: Duration) -> anyhow::Result<Sample> {
-    let output = finish(command, limit)?;
-    let line = output.stdout.lines().last().unwrap_or_default();
-    serde_json::from_str(line).with_context(|| format!("no figures in its output: {line:?}"))
+    sample(&finish(command, limit)?)
+}
+
+/// A program that works until its standard input is closed. It is killed when it is dropped before.
+pub(crate) struct Running(Option<Program>);
+
+impl Running {
+    /// Starts the program.
+    pub(crate) fn start(command: &mut Command) -> anyhow::Result<Self> {
+        Program::start(command.stdin(Stdio::piped())).map(|program| Self(Some(program)))
+    }
+
+    /// Returns the id of the process.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.0.as_ref().map(|program| program.child.id())
+    }
+
+    /// Sends the last input, which ends the program, and returns the sample that it prints as its last line.
+    pub(crate) fn finish(mut self, input: &str, limit: Duration) -> anyhow::Result<Sample> {
+        let mut program = self.0.take().context("the program has ended")?;
+        if let Some(mut stdin) = program.child.stdin.take() {
+            stdin.write_all(input.as_bytes())?;
+        }
+        sample(&program.finish(limit)?)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut program) = self.0.take() {
+            // It may have ended by itself.
+            let _ = program.child.kill();
+            let _ = program.child.wait();
+        }
+    }
 }
 
 fn build(what: &str, mut command: Command, folder: &Path) -> Result<(), String> {
@@ -122,36 +154,59 @@ fn build(what: &str, mut command: Command, folder: &Path) -> Result<(), String> 
         .map_err(|error| format!("build failed: {error:#}"))
 }
 
-/// The output of a program.
-struct Output {
-    stdout: String,
+/// Runs a program to its end and returns what it printed. One that takes too long is killed.
+fn finish(command: &mut Command, limit: Duration) -> anyhow::Result<String> {
+    Program::start(command.stdin(Stdio::null()))?.finish(limit)
 }
 
-/// Runs a program to its end. One that takes too long is killed.
-fn finish(command: &mut Command, limit: Duration) -> anyhow::Result<Output> {
-    let program = Path::new(command.get_program()).file_name();
-    let program = program.unwrap_or_default().to_string_lossy().into_owned();
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot run {program}"))?;
-    let stdout = drain(child.stdout.take().context("no output")?);
-    let stderr = drain(child.stderr.take().context("no output")?);
-    // The output of a killed process is not waited for, since its children may hold it open.
-    let Some(status) = wait(&mut child, limit)? else {
-        bail!(
-            "{program} had not finished after {} s and was killed",
-            limit.as_secs()
-        );
-    };
-    let stdout = stdout.join().unwrap_or_default();
-    let stderr = stderr.join().unwrap_or_default();
-    let said: Vec<&str> = stderr.trim().lines().rev().take(3).collect();
-    let said: Vec<&str> = said.into_iter().rev().collect();
-    ensure!(status.success(), "{program} failed: {}", said.join(" "));
-    Ok(Output { stdout })
+/// Returns the sample in the last line of an output.
+fn sample(output: &str) -> anyhow::Result<Sample> {
+    let line = output.lines().last().unwrap_or_default();
+    serde_json::from_str(line).with_context(|| format!("no figures in its output: {line:?}"))
+}
+
+/// A process whose output is read.
+struct Program {
+    name: String,
+    child: Child,
+    stdout: thread::JoinHandle<String>,
+    stderr: thread::JoinHandle<String>,
+}
+
+impl Program {
+    fn start(command: &mut Command) -> anyhow::Result<Self> {
+        let name = Path::new(command.get_program()).file_name();
+        let name = name.unwrap_or_default().to_string_lossy().into_owned();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot run {name}"))?;
+        Ok(Self {
+            stdout: drain(child.stdout.take().context("no output")?),
+            stderr: drain(child.stderr.take().context("no output")?),
+            name,
+            child,
+        })
+    }
+
+    /// Waits for the end and returns the output.
+    fn finish(mut self, limit: Duration) -> anyhow::Result<String> {
+        // The output of a killed process is not waited for, since its children may hold it open.
+        let Some(status) = wait(&mut self.child, limit)? else {
+            bail!(
+                "{} had not finished after {} s and was killed",
+                self.name,
+                limit.as_secs()
+            );
+        };
+        let stdout = self.stdout.join().unwrap_or_default();
+        let stderr = self.stderr.join().unwrap_or_default();
+        let said: Vec<&str> = stderr.trim().lines().rev().take(3).collect();
+        let said: Vec<&str> = said.into_iter().rev().collect();
+        ensure!(status.success(), "{} failed: {}", self.name, said.join(" "));
+        Ok(stdout)
+    }
 }
 
 /// Returns the status, or none if the process had to be killed.
@@ -196,6 +251,15 @@ mod tests {
         let sample = run(&mut shell(script), Duration::from_secs(60)).unwrap();
         assert_eq!(sample.figures["a"], 1.5);
         assert_eq!(sample.cpu_seconds, 2.0);
+    }
+
+    #[test]
+    fn a_program_runs_until_its_input_is_closed() {
+        let running = Running::start(&mut shell("exec cat")).unwrap();
+        assert!(running.pid().is_some());
+        let input = r#"{"figures":{"a":2.5}}"#;
+        let sample = running.finish(input, Duration::from_secs(60)).unwrap();
+        assert_eq!(sample.figures["a"], 2.5);
     }
 
     #[test]

@@ -34,6 +34,11 @@ enum Bound {
         times: f64,
         than: String,
     },
+    /// At least so much less than that contestant.
+    Less {
+        by: f64,
+        than: String,
+    },
     /// At most so many times the figure of that contestant.
     Times {
         times: f64,
@@ -81,6 +86,12 @@ impl Row {
         self.target(None, Bound::Better { times, than })
     }
 
+    /// Adds the target that ours needs at least so much less than that contestant.
+    pub(crate) fn less(self, by: f64, than: &str) -> Self {
+        let than = than.to_owned();
+        self.target(None, Bound::Less { by, than })
+    }
+
     /// Adds the target that one contestant needs at most so many times as much as another.
     pub(crate) fn at_most_times(self, of: &str, times: f64, other: &str) -> Self {
         let bound = Bound::Times {
@@ -125,6 +136,7 @@ impl Target {
             Bound::AtMost(value) => figure <= *value,
             Bound::AtLeast(value) => figure >= *value,
             Bound::Better { times, than } => row.ratio(figure, other(than)?)? >= *times,
+            Bound::Less { by, than } => figure + by <= other(than)?,
             Bound::Times { times, of } => figure <= times * other(of)?,
         })
     }
@@ -136,6 +148,7 @@ impl Target {
             Bound::AtLeast(value) => format!("≥ {}", shown(*value)),
             Bound::Better { times, than } if *times == 1.0 => format!("no worse than {than}"),
             Bound::Better { times, than } => format!("{}x {than}", shown_times(*times)),
+            Bound::Less { by, than } => format!("{} less than {than}", shown(*by)),
             Bound::Times { times, of } => format!("≤ {}x {of}", shown_times(*times)),
         };
         match &self.of {
@@ -215,6 +228,11 @@ mod tests {
         assert_eq!(verdicts(&time, &both), [Some(false), Some(true)]);
         let speed = Row::rate("k", "", "/s").at_least(10.0).better(2.0, "peer");
         assert_eq!(verdicts(&speed, &both), [Some(true), Some(false)]);
+        let memory = Row::cost("k", "", "MB")
+            .less(30.0, "peer")
+            .less(31.0, "peer");
+        assert_eq!(verdicts(&memory, &both), [Some(true), Some(false)]);
+        assert_eq!(memory.targets[0].shown(), "30 less than peer");
     }
 
     #[test]

@@ -240,10 +240,10 @@ fn is_ready(endpoint: &Endpoint) -> bool {
 }
 
 /// Returns ports that are free at the moment.
-fn free_ports() -> anyhow::Result<[u16; 3]> {
+pub(crate) fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
     // All are held until all are known, so that they differ.
-    let held = [0; 3].map(|_| TcpListener::bind("127.0.0.1:0"));
-    let mut ports = [0; 3];
+    let held = [0; N].map(|_| TcpListener::bind("127.0.0.1:0"));
+    let mut ports = [0; N];
     for (port, listener) in ports.iter_mut().zip(held) {
         *port = listener?.local_addr()?.port();
     }

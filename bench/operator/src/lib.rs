@@ -40,6 +40,10 @@ pub struct Work {
     pub hand_overs: u64,
     /// The time for which an idle program is observed.
     pub idle_millis: u64,
+    /// The directory of the certificate of webhooks.
+    pub certificates: String,
+    /// The port of webhooks.
+    pub port: u16,
 }
 
 /// A task.
@@ -55,6 +59,8 @@ pub enum Mode {
     Idle,
     /// Hands over leadership.
     Leader,
+    /// Serves webhooks until the standard input ends, which is a review to answer in process.
+    Webhooks,
 }
 
 /// The result of one turn. Programs print it as one line of JSON.

@@ -5,10 +5,12 @@
 //! | `reconcile` | many reconciles that do nothing, read their object, or write its status |
 //! | `latency` | reconciles objects that are changed by another program, and records the delays |
 //! | `leader` | hands over leadership |
+//! | `webhooks` | serves a defaulter and a validator of pods |
 
 mod latency;
 mod leader;
 mod reconcile;
+mod webhooks;
 
 use std::time::Duration;
 
@@ -23,6 +25,7 @@ fn main() -> anyhow::Result<()> {
         Mode::Reconcile => reconcile::measure(&work).await,
         Mode::Latency => latency::measure(&work).await,
         Mode::Leader => leader::measure(&work).await,
+        Mode::Webhooks => webhooks::measure(&work).await,
         Mode::Idle => bail!("kubewright-bench-hello is idle"),
     })
 }

@@ -9,7 +9,7 @@ use kubewright_bench_operator::{Mode, Work};
 use super::{Bench, OURS};
 use crate::{
     contest::{Contestant, Digests, Sample, hold},
-    peer::{self, Peer},
+    peer::{self, Peer, Running},
     results::Section,
     server::Server,
 };
@@ -30,6 +30,11 @@ impl Program {
     /// Runs the program to its end.
     pub(super) fn run(mut self) -> anyhow::Result<Sample> {
         peer::run(&mut self.command, self.limit)
+    }
+
+    /// Starts the program, which works until it is told to finish.
+    pub(super) fn start(mut self) -> anyhow::Result<Running> {
+        Running::start(&mut self.command)
     }
 }
 
@@ -76,7 +81,9 @@ pub(super) fn contest(
 fn operator(work: &Work) -> anyhow::Result<Command> {
     let name = match work.mode {
         Mode::Idle => "kubewright-bench-hello",
-        Mode::Reconcile | Mode::Latency | Mode::Leader => "kubewright-bench-operator",
+        Mode::Reconcile | Mode::Latency | Mode::Leader | Mode::Webhooks => {
+            "kubewright-bench-operator"
+        }
     };
     let program = std::env::current_exe()?.with_file_name(name);
     ensure!(

@@ -5,6 +5,7 @@
 //! `bench/peers`; cases of controllers do the same on a server, with `controllers`; cases of servers compare ours with
 //! kube-apiserver, with `servers`.
 
+mod admission;
 mod apply;
 mod cel;
 mod controller_hello;
@@ -29,9 +30,11 @@ mod list;
 mod list_forms;
 mod list_pages;
 mod openapi;
+mod policies;
 mod rbac;
 mod reconcile;
 mod reconcile_latency;
+mod reviews;
 mod servers;
 mod start;
 mod tokens;
@@ -79,7 +82,7 @@ pub(crate) struct Bench {
 }
 
 /// All cases in the order of the document.
-pub(crate) const ALL: [Case; 32] = [
+pub(crate) const ALL: [Case; 34] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,
@@ -111,6 +114,8 @@ pub(crate) const ALL: [Case; 32] = [
     tokens::CASE,
     rbac::CASE,
     webhooks::CASE,
+    admission::CASE,
+    policies::CASE,
     tool::CASE,
 ];
 

@@ -1,143 +1,180 @@
-//! Admission reviews of a typed object, answered in process.
+//! Admission reviews of a typed object, answered by a manager's webhooks over TLS.
 
-use std::{hint::black_box, time::Duration};
+use std::{
+    env, fs,
+    path::PathBuf,
+    rc::Rc,
+    time::{Duration, Instant},
+};
 
 use anyhow::ensure;
-use http::Request;
-use k8s_openapi::api::core::v1::Pod;
-use kubewright_webhook::Webhooks;
-use serde_json::{Value, json};
+use kubewright_bench_operator::{Mode, Work};
 
-use super::{Bench, Case, OURS, micros, on_one_thread};
+use super::{
+    Bench, Case, ask,
+    controllers::{self, PEER, Program},
+    megabytes, micros, millis,
+    reviews::{self, MUTATE, VALIDATE},
+    servers::{self, CONNECTIONS, WARM_UP},
+};
 use crate::{
-    contest::{Contestant, Digests, Sample, hold},
+    contest::{Digests, Sample},
+    endpoint::Endpoint,
+    load::{Load, Outcome},
     proc,
+    requests::Template,
     results::Section,
     rows::Row,
+    server::free_ports,
+    wire::Connection,
 };
 
 pub(crate) const CASE: Case = Case {
     name: "webhooks",
     title: "admission reviews answered by webhooks",
-    what: "Ours alone, in process: processor time of one admission review of a pod of 4 KB, from the body of the request to that of the \
-           answer: by a validator that allows it, by a defaulter that has nothing to change, and by one that changes one field.",
+    what: "A manager with a validator and a defaulter of pods, which answers reviews of a new pod of 4 KB over TLS with 32 connections: \
+           first the validator, which allows it, then the defaulter, which adds one label. The reviews come from one thread of another \
+           process. Processor time and memory are those of the manager's process, of all its threads. In process: the processor time of \
+           ours from the body of such a review to that of its answer, without a connection.",
     run,
 };
 
-const ROWS: [(&str, &str); 3] = [
-    ("validate", "validate"),
-    ("default_nothing", "default, nothing to change"),
-    ("default", "default one field"),
-];
+/// The time limit of a manager to start, and to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The interval between two attempts to connect.
+const LOOK: Duration = Duration::from_millis(20);
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
-    let row = |(key, label): (&str, &str)| Row::cost(key, label, "µs").at_most(40.0);
-    section.rows = ROWS.map(row).into();
-    let count = bench.size(20_000, 500);
-    let ours = Contestant::new(OURS, move || turn(count));
-    hold(section, bench.rounds(5), &Digests::new(), vec![ours]);
+    section.rows = vec![
+        Row::rate(
+            "validate_per_processor",
+            "validating reviews",
+            "per processor second",
+        )
+        .at_least(25_000.0)
+        .better(5.0, PEER),
+        Row::rate("validate_rate", "validating reviews", "/s"),
+        Row::cost("validate_p50", "median of a validating review", "ms"),
+        Row::cost(
+            "default_in_process",
+            "processor time for one that changes a field, in process",
+            "µs",
+        )
+        .at_most(40.0),
+        Row::cost(
+            "default_processor",
+            "processor time for one that changes a field, over TLS",
+            "µs",
+        )
+        .better(5.0, PEER),
+        Row::rate("default_rate", "reviews that change a field", "/s"),
+        Row::cost("memory", "peak memory under 32 connections", "MB").less(60.0, PEER),
+    ];
+    let time = Duration::from_millis(bench.size(3000, 500));
+    let rounds = (bench.rounds(3), PATIENCE);
+    controllers::contest(
+        bench,
+        section,
+        rounds,
+        &Digests::new(),
+        |server, program| {
+            let namespace = servers::in_time(servers::namespace(&server.endpoint))?;
+            let certificates = Certificates::make()?;
+            let [port] = free_ports()?;
+            let program = program(Work {
+                mode: Mode::Webhooks,
+                namespace,
+                certificates: certificates.0.display().to_string(),
+                port,
+                ..Work::default()
+            })?;
+            turn(program, port, time)
+        },
+    );
     Ok(())
 }
 
-fn turn(count: u32) -> anyhow::Result<Sample> {
-    let pod = pod();
-    let mut sample = Sample::default();
-    for (key, _) in ROWS {
-        let builder = Webhooks::builder();
-        let (webhooks, path) = match key {
-            "validate" => (
-                builder.validator(|pod: &Pod| match &pod.metadata.name {
-                    Some(_) => Ok(()),
-                    None => Err("a pod needs a name".into()),
-                }),
-                "/validate--v1-pod",
-            ),
-            "default" => (
-                builder.defaulter(|pod: &mut Pod| {
-                    let labels = pod.metadata.labels.get_or_insert_default();
-                    labels.insert("team".to_owned(), "web".to_owned());
-                }),
-                "/mutate--v1-pod",
-            ),
-            _ => (builder.defaulter(|_: &mut Pod| {}), "/mutate--v1-pod"),
-        };
-        let webhooks = webhooks.build()?;
-        let time = on_one_thread(each(count, &webhooks, path, &pod))?;
-        sample.figures.insert(key.to_owned(), micros(time));
-    }
+fn turn(program: Program, port: u16, time: Duration) -> anyhow::Result<Sample> {
+    let running = program.start()?;
+    let mut endpoint = endpoint(port)?;
+    endpoint.pids = running.pid().into_iter().collect();
+    let mut figures = Sample::default().figures;
+    servers::in_time(async {
+        wait(&endpoint).await?;
+        proc::forget_peak(&endpoint.pids)?;
+        let validated = load(&endpoint, VALIDATE, time).await?;
+        let defaulted = load(&endpoint, MUTATE, time).await?;
+        let memory = megabytes(proc::peak(&endpoint.pids)?);
+        let all = [
+            ("validate_per_processor", validated.rate_per_processor()),
+            ("validate_rate", validated.rate()),
+            ("validate_p50", millis(validated.percentile(50))),
+            ("default_processor", micros(defaulted.processor())),
+            ("default_rate", defaulted.rate()),
+            ("memory", memory),
+        ];
+        figures.extend(all.map(|(key, figure)| (key.to_owned(), figure)));
+        Ok(())
+    })?;
+    let mut sample = running.finish(&reviews::review(), PATIENCE)?;
+    sample.figures.extend(figures);
     Ok(sample)
 }
 
-/// Returns the processor time of one review.
-async fn each(
-    count: u32,
-    webhooks: &Webhooks,
-    path: &str,
-    pod: &Value,
-) -> anyhow::Result<Duration> {
-    let body = bytes::Bytes::from(review(pod).to_string());
-    let request = || {
-        Request::post(path)
-            .header("content-type", "application/json")
-            .body(body.clone())
+/// Sends reviews to a path, after one whose answer is checked.
+async fn load(endpoint: &Endpoint, path: &str, time: Duration) -> anyhow::Result<Outcome> {
+    let path_and_query = format!("{path}?timeout=10s");
+    let request = Template::new(endpoint, "POST", &path_and_query, &reviews::review());
+    let answer = ask(endpoint, &request, 200).await?;
+    reviews::check(path, answer.as_bytes())?;
+    let load = Load {
+        endpoint,
+        connections: CONNECTIONS,
+        request,
+        status: 200,
+        numbers: Rc::new(|| Some(0)),
+        warm_up: WARM_UP,
+        time,
     };
-    let answer = webhooks.call(request()?).await.into_body();
-    let answer: Value = serde_json::from_slice(&answer)?;
-    ensure!(
-        answer["response"]["allowed"] == true,
-        "scores nothing: a review was denied"
-    );
-    let before = proc::thread_time()?;
-    for _ in 0..count {
-        black_box(webhooks.call(request()?).await);
+    load.run().await
+}
+
+/// Waits until the webhooks are served.
+async fn wait(endpoint: &Endpoint) -> anyhow::Result<()> {
+    let began = Instant::now();
+    while Connection::open(endpoint).await.is_err() {
+        ensure!(began.elapsed() < PATIENCE, "no webhooks are served");
+        tokio::time::sleep(LOOK).await;
     }
-    Ok((proc::thread_time()? - before) / count)
+    Ok(())
 }
 
-fn review(pod: &Value) -> Value {
-    json!({
-        "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
-        "request": {
-            "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-            "kind": {"group": "", "version": "v1", "kind": "Pod"},
-            "resource": {"group": "", "version": "v1", "resource": "pods"},
-            "requestKind": {"group": "", "version": "v1", "kind": "Pod"},
-            "requestResource": {"group": "", "version": "v1", "resource": "pods"},
-            "name": "web-0", "namespace": "shop", "operation": "CREATE",
-            "userInfo": {"username": "alice", "groups": ["dev", "system:authenticated"]},
-            "object": pod, "oldObject": null, "dryRun": false,
-            "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
-        },
-    })
+fn endpoint(port: u16) -> anyhow::Result<Endpoint> {
+    Endpoint::from_kubeconfig(&format!(
+        "current-context: a\ncontexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n\
+         users: [{{name: a, user: {{token: none}}}}]\n\
+         clusters: [{{name: a, cluster: {{server: 'https://127.0.0.1:{port}', insecure-skip-tls-verify: true}}}}]\n"
+    ))
 }
 
-/// Returns a pod of about 4 KB.
-fn pod() -> Value {
-    let variables: Vec<Value> = (0..16)
-        .map(|n| json!({"name": format!("SETTING_{n}"), "value": format!("value-of-setting-{n}")}))
-        .collect();
-    let container = |n: u32| {
-        json!({
-            "name": format!("container-{n}"),
-            "image": format!("registry.example.com/shop/web-{n}:1.2.3"),
-            "env": variables,
-            "ports": [{"name": "http", "containerPort": 8080 + n, "protocol": "TCP"}],
-            "resources": {"limits": {"cpu": "500m", "memory": "256Mi"}, "requests": {"cpu": "250m", "memory": "128Mi"}},
-            "volumeMounts": [{"name": "data", "mountPath": "/data"}, {"name": "token", "mountPath": "/token", "readOnly": true}],
-            "livenessProbe": {"httpGet": {"path": "/healthz", "port": 8080 + n}, "periodSeconds": 10},
-        })
-    };
-    json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {
-            "name": "web-0", "namespace": "shop",
-            "labels": {"app.kubernetes.io/name": "web", "app.kubernetes.io/part-of": "shop"},
-            "annotations": {"example.com/revision": "1234567890"},
-        },
-        "spec": {
-            "containers": [container(0), container(1), container(2)],
-            "volumes": [{"name": "data", "emptyDir": {}}, {"name": "token", "secret": {"secretName": "token"}}],
-            "restartPolicy": "Always", "serviceAccountName": "web", "nodeSelector": {"disk": "ssd"},
-        },
-    })
+/// A directory with a certificate and its key, which is removed when it is dropped.
+struct Certificates(PathBuf);
+
+impl Certificates {
+    fn make() -> anyhow::Result<Self> {
+        let name = format!("kubewright-bench-certificates-{}", std::process::id());
+        let made = Self(env::temp_dir().join(name));
+        fs::create_dir_all(&made.0)?;
+        let key = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
+        fs::write(made.0.join("tls.crt"), key.cert.pem())?;
+        fs::write(made.0.join("tls.key"), key.signing_key.serialize_pem())?;
+        Ok(made)
+    }
+}
+
+impl Drop for Certificates {
+    fn drop(&mut self) {
+        // The files are in the temporary directory, where nobody misses them.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }

@@ -1,6 +1,6 @@
 // Command controller is the peer of the controller cases: managers of controller-runtime that do the same as ours.
 //
-//	controller '{"mode":"reconcile|latency|idle|leader","kubeconfig":FILE,"namespace":NAME,…}'
+//	controller '{"mode":"reconcile|latency|idle|leader|webhooks","kubeconfig":FILE,"namespace":NAME,…}'
 //
 // The argument is the one that our role takes; bench/src/roles/controller says what its fields mean. Logs are discarded,
 // metrics are counted but, unless a mode says otherwise, not served, and the client has no rate limit.
@@ -34,6 +34,9 @@ type work struct {
 	Writes     int32  `json:"writes"`
 	HandOvers  int    `json:"hand_overs"`
 	IdleMillis int64  `json:"idle_millis"`
+	// Of webhooks.
+	Certificates string `json:"certificates"`
+	Port         int    `json:"port"`
 }
 
 func main() {
@@ -54,6 +57,8 @@ func main() {
 		idle(ctx, w, sample)
 	case "leader":
 		handOvers(ctx, w, sample)
+	case "webhooks":
+		webhooks(ctx, w)
 	default:
 		measure.Fail(fmt.Errorf("no mode %q", w.Mode))
 	}
