@@ -8,6 +8,8 @@ use kubewright_kube_apiserver::{
     AnonymousAccess, AuthorizationMode, FIRST_REVISION, FrontProxy, KubeApiServer,
     KubeApiServerBuilder, PluginName, ServiceAccountKeys, Services,
 };
+use kubewright_nodes::Nodes;
+use kubewright_scheduler::Scheduler;
 use kubewright_store::MemoryStore;
 
 use crate::{
@@ -27,6 +29,8 @@ pub struct ClusterBuilder {
     name: String,
     listen: Option<SocketAddr>,
     controllers: Controllers,
+    scheduler: SchedulerChoice,
+    nodes: Option<Nodes>,
     storage: Option<Storage>,
     data_dir: Option<DataDir>,
     service_account_keys: Option<ServiceAccountKeys>,
@@ -40,6 +44,14 @@ pub struct ClusterBuilder {
 
 /// The common name of the proxy that the API server itself is for others.
 const FRONT_PROXY: &str = "front-proxy-client";
+
+/// The scheduler of a cluster.
+enum SchedulerChoice {
+    /// The default one if there are nodes.
+    WithNodes,
+    This(Box<Scheduler>),
+    Off,
+}
 
 /// The way a cluster identifies its users.
 enum Access {
@@ -55,6 +67,8 @@ impl ClusterBuilder {
             name: "kubewright".to_owned(),
             listen: None,
             controllers: Controllers::none(),
+            scheduler: SchedulerChoice::WithNodes,
+            nodes: None,
             storage: None,
             data_dir: None,
             service_account_keys: None,
@@ -95,9 +109,47 @@ impl ClusterBuilder {
         self
     }
 
-    /// Sets the built-in controllers to those of a profile.
+    /// Sets the built-in controllers to those of a profile, and adds two nodes if it has nodes.
     pub fn profile(self, profile: Profile) -> Self {
-        self.controllers(profile.controllers())
+        let with_controllers = self.controllers(profile.controllers());
+        match profile {
+            Profile::Full => with_controllers.nodes(2),
+            Profile::Bare | Profile::Controllers => with_controllers,
+        }
+    }
+
+    /// Adds simulated nodes, and a scheduler unless [`scheduler`](Self::scheduler) says otherwise: pods run and become ready.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::time::Duration;
+    ///
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube::Api;
+    /// use kubewright_cluster::Cluster;
+    /// use serde_json::{from_value, json};
+    ///
+    /// let cluster = Cluster::builder().nodes(2).start().await?;
+    /// let pods: Api<Pod> = Api::default_namespaced(cluster.client());
+    /// let pod = json!({"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}});
+    /// pods.create(&Default::default(), &from_value(pod).unwrap()).await.unwrap();
+    /// cluster.settled(Duration::from_secs(60)).await.unwrap();
+    /// let status = pods.get("web").await.unwrap().status.unwrap();
+    /// assert_eq!(status.phase.as_deref(), Some("Running"));
+    /// # Ok::<_, kubewright_cluster::Error>(()) }).unwrap();
+    /// ```
+    pub fn nodes(mut self, nodes: impl Into<Nodes>) -> Self {
+        self.nodes = Some(nodes.into());
+        self
+    }
+
+    /// Sets the scheduler, or `None` for a cluster whose pods are scheduled by somebody else.
+    pub fn scheduler(mut self, scheduler: impl Into<Option<Scheduler>>) -> Self {
+        self.scheduler = match scheduler.into() {
+            Some(scheduler) => SchedulerChoice::This(Box::new(scheduler)),
+            None => SchedulerChoice::Off,
+        };
+        self
     }
 
     /// Sets the store. Defaults to a new [`MemoryStore`].
@@ -339,14 +391,30 @@ impl ClusterBuilder {
             .authority(authority.authority().clone())
             .token_generator(Arc::new(secret_tokens))
             .root_ca(root_ca);
-        let controllers = match controllers.is_empty() {
+        let scheduler = match self.scheduler {
+            SchedulerChoice::This(scheduler) => Some(*scheduler),
+            SchedulerChoice::WithNodes => self.nodes.as_ref().map(|_| Scheduler::new()),
+            SchedulerChoice::Off => None,
+        };
+        let is_idle = controllers.is_empty() && scheduler.is_none() && self.nodes.is_none();
+        let controllers = match is_idle {
             true => None,
             false => {
                 let token = controller_token.as_deref();
                 let client = identity::client(server.server().clone(), token);
-                Some(RunningControllers::start(controllers, client, self.clock)?)
+                let manager = controllers.manager(client)?;
+                if let Some(scheduler) = &scheduler {
+                    scheduler.add_to(&manager)?;
+                }
+                if let Some(nodes) = &self.nodes {
+                    nodes.add_to(&manager)?;
+                }
+                Some(RunningControllers::start(manager, self.clock))
             }
         };
+        if let Some(nodes) = &self.nodes {
+            nodes.ready().await;
+        }
         Ok(Cluster {
             client: identity::client(server.server().clone(), token.as_deref()),
             name: self.name,
@@ -357,6 +425,7 @@ impl ClusterBuilder {
             front_proxy_authority: proxies,
             endpoint,
             controllers,
+            nodes: self.nodes,
             _maintenance: maintenance,
             durable,
         })

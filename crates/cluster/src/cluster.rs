@@ -11,9 +11,9 @@ use bytes::Bytes;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use kubewright_apiserver::SharedClock;
-use kubewright_builtin_controllers::Controllers;
 use kubewright_controller::{Manager, ManagerError, Unsettled};
 use kubewright_kube_apiserver::KubeApiServer;
+use kubewright_nodes::Nodes;
 use kubewright_serve::BoxError;
 use tokio::{sync::oneshot, task::JoinHandle};
 
@@ -40,6 +40,7 @@ pub struct Cluster {
     pub(crate) front_proxy_authority: CertificateAuthority,
     pub(crate) endpoint: Option<Endpoint>,
     pub(crate) controllers: Option<RunningControllers>,
+    pub(crate) nodes: Option<Nodes>,
     pub(crate) _maintenance: Option<Background>,
     /// Closed last.
     pub(crate) durable: Option<OpenStore>,
@@ -59,6 +60,11 @@ impl Cluster {
     /// Returns the API server.
     pub fn api_server(&self) -> &KubeApiServer {
         &self.server
+    }
+
+    /// Returns the simulated nodes that [`ClusterBuilder::nodes`] asked for.
+    pub fn nodes(&self) -> Option<&Nodes> {
+        self.nodes.as_ref()
     }
 
     /// Returns the endpoint that [`ClusterBuilder::listen`] asked for.
@@ -163,7 +169,8 @@ impl Cluster {
         self.durable.as_ref().map(|open| &open.0)
     }
 
-    /// Waits until the built-in controllers have seen all that is stored and have nothing left to do about it.
+    /// Waits until the built-in controllers, the scheduler and the nodes have seen all that is stored and have nothing left to
+    /// do about it.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -237,12 +244,7 @@ pub(crate) struct RunningControllers {
 }
 
 impl RunningControllers {
-    pub(crate) fn start(
-        controllers: Controllers,
-        client: kube::Client,
-        clock: SharedClock,
-    ) -> Result<Self, ManagerError> {
-        let manager = controllers.manager(client)?;
+    pub(crate) fn start(manager: Manager, clock: SharedClock) -> Self {
         manager.set_clock(Arc::new(move || clock.now()));
         let running = manager.clone();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -253,11 +255,11 @@ impl RunningControllers {
             };
             running.run(shutdown).await
         });
-        Ok(Self {
+        Self {
             manager,
             stop: Some(stop),
             task,
-        })
+        }
     }
 
     /// Asks the controllers to stop.

@@ -22,11 +22,13 @@ pub enum Profile {
     Bare,
     /// `controllers`: all controllers, those for workloads included. Pods are created, and nothing runs them.
     Controllers,
+    /// `full`: all controllers, a scheduler and simulated nodes, which run the pods.
+    Full,
 }
 
 /// There is no profile of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name:?} is not a profile: use bare or controllers")]
+#[error("{name:?} is not a profile: use bare, controllers or full")]
 pub struct UnknownProfile {
     /// The unknown name.
     pub name: String,
@@ -34,13 +36,14 @@ pub struct UnknownProfile {
 
 impl Profile {
     /// All profiles.
-    pub const ALL: [Self; 2] = [Self::Bare, Self::Controllers];
+    pub const ALL: [Self; 3] = [Self::Bare, Self::Controllers, Self::Full];
 
     /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bare => "bare",
             Self::Controllers => "controllers",
+            Self::Full => "full",
         }
     }
 
@@ -48,7 +51,7 @@ impl Profile {
     pub fn controllers(self) -> Controllers {
         match self {
             Self::Bare => Controllers::default(),
-            Self::Controllers => Controllers::all(),
+            Self::Controllers | Self::Full => Controllers::all(),
         }
     }
 }

@@ -12,6 +12,7 @@ use kubewright_kube_apiserver::{
     AnonymousAccess, AuthorizationMode, Conversions, FIRST_REVISION, KubeApiServer,
     ServiceAccountKeys, Services,
 };
+use kubewright_nodes::Nodes;
 use kubewright_store::{MemoryStore, Revision, Store};
 use serde_json::Value;
 
@@ -61,6 +62,7 @@ pub struct TestCluster {
     /// The built-in controllers that run from the start.
     pub(crate) controllers: Controllers,
     _running: Option<RunningManager>,
+    pub(crate) nodes: Option<(Nodes, RunningManager)>,
 }
 
 /// Builds a [`TestCluster`].
@@ -81,6 +83,7 @@ pub struct TestCluster {
 pub struct TestClusterBuilder {
     rbac: bool,
     controllers: Controllers,
+    nodes: Option<Nodes>,
 }
 
 impl Default for TestClusterBuilder {
@@ -88,6 +91,7 @@ impl Default for TestClusterBuilder {
         Self {
             rbac: false,
             controllers: Controllers::none(),
+            nodes: None,
         }
     }
 }
@@ -140,6 +144,29 @@ impl TestClusterBuilder {
         self.controllers(Controllers::all())
     }
 
+    /// Adds simulated nodes and a scheduler: pods run and become ready, without a line of patching.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube::Api;
+    /// use kubewright_testing::TestCluster;
+    /// use serde_json::{from_value, json};
+    ///
+    /// let cluster = TestCluster::builder().nodes(2).start().await;
+    /// let pods: Api<Pod> = Api::default_namespaced(cluster.client());
+    /// let pod = json!({"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}});
+    /// pods.create(&Default::default(), &from_value(pod).unwrap()).await.unwrap();
+    /// cluster.settled().await.unwrap();
+    /// let status = pods.get("web").await.unwrap().status.unwrap();
+    /// assert_eq!(status.phase.as_deref(), Some("Running"));
+    /// # });
+    /// ```
+    pub fn nodes(mut self, nodes: impl Into<Nodes>) -> Self {
+        self.nodes = Some(nodes.into());
+        self
+    }
+
     /// Starts the cluster.
     ///
     /// # Panics
@@ -155,9 +182,12 @@ impl TestClusterBuilder {
             records: Vec::new(),
             controllers: self.controllers,
         };
-        let cluster = TestCluster::on(new, TestClock::default()).await;
+        let mut cluster = TestCluster::on(new, TestClock::default()).await;
         if self.rbac {
             cluster.enable_rbac().await;
+        }
+        if let Some(nodes) = self.nodes {
+            cluster.add_nodes(nodes).await;
         }
         cluster
     }
@@ -261,6 +291,7 @@ impl TestCluster {
             writes: Counters::default(),
             controllers: Controllers::none(),
             _running: None,
+            nodes: None,
         };
         if !controllers.is_empty() {
             cluster._running = Some(cluster.run_controllers(&controllers));

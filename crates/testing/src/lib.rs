@@ -57,7 +57,7 @@
 //! | `perturb` | a program under every perturbation |
 //! | `faults` | [`Fault`]s to inject: errors, conflicts, watches that break or lag; [`WebhookFault`]s |
 //! | `audited` | the requests that a cluster was sent |
-//! | `controllers` | the built-in controllers |
+//! | `controllers` | the built-in controllers, the scheduler and simulated nodes |
 //! | `recording` | files of the permissions that users needed |
 //! | `endless` | recognising controllers that write for ever |
 
@@ -81,6 +81,7 @@ pub use kubewright_cluster::{
 };
 pub use kubewright_controller::Unsettled;
 pub use kubewright_machinery::Status;
+pub use kubewright_nodes::{Behavior, Nodes};
 pub use managers::{RunningManager, SETTLE_TIMEOUT};
 pub use perturb::{
     Failure, Installable, Perturb, Perturbation, Program, Report, State, World, perturb,

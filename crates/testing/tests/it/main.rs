@@ -4,4 +4,5 @@ mod access;
 mod clients;
 mod maintenance;
 mod managers;
+mod nodes;
 mod perturbations;

@@ -1,0 +1,131 @@
+//! [`NodeShape`]: the properties of a simulated node.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// The properties of a simulated node: by default 8 CPUs, 32 GiB of memory and 110 pods.
+///
+/// ```
+/// use kubewright_nodes::NodeShape;
+///
+/// let big = NodeShape::new("big")
+///     .capacity("cpu", "64")
+///     .capacity("example.com/gpu", "4")
+///     .label("topology.kubernetes.io/zone", "a")
+///     .taint("example.com/gpu", "present", "NoSchedule");
+/// assert_eq!(big.name(), "big");
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct NodeShape {
+    name: String,
+    capacity: BTreeMap<String, String>,
+    labels: BTreeMap<String, String>,
+    taints: Vec<Value>,
+}
+
+impl NodeShape {
+    /// Creates the shape of a node with that name.
+    pub fn new(name: impl Into<String>) -> Self {
+        let capacity = [
+            ("cpu", "8"),
+            ("ephemeral-storage", "100Gi"),
+            ("hugepages-1Gi", "0"),
+            ("hugepages-2Mi", "0"),
+            ("memory", "32Gi"),
+            ("pods", "110"),
+        ];
+        let capacity = capacity.map(|(name, amount)| (name.to_owned(), amount.to_owned()));
+        Self {
+            name: name.into(),
+            capacity: capacity.into(),
+            labels: BTreeMap::new(),
+            taints: Vec::new(),
+        }
+    }
+
+    /// Sets the amount of a resource.
+    pub fn capacity(mut self, resource: impl Into<String>, amount: impl Into<String>) -> Self {
+        self.capacity.insert(resource.into(), amount.into());
+        self
+    }
+
+    /// Sets a label, besides those that every kubelet sets.
+    pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds a taint.
+    pub fn taint(mut self, key: &str, value: &str, effect: &str) -> Self {
+        self.taints
+            .push(json!({"key": key, "value": value, "effect": effect}));
+        self
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the node as it registers.
+    pub(crate) fn object(&self, ip: &str, conditions: &[Value]) -> Value {
+        let name = &self.name;
+        let mut labels = BTreeMap::from([
+            ("beta.kubernetes.io/arch", "amd64"),
+            ("beta.kubernetes.io/os", "linux"),
+            ("kubernetes.io/arch", "amd64"),
+            ("kubernetes.io/hostname", name),
+            ("kubernetes.io/os", "linux"),
+        ]);
+        labels.extend(self.labels.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+        let id = crate::image::hex(&[name]);
+        let uuid = |at: usize| {
+            let d = &id[at..at + 32];
+            format!(
+                "{}-{}-{}-{}-{}",
+                &d[..8],
+                &d[8..12],
+                &d[12..16],
+                &d[16..20],
+                &d[20..]
+            )
+        };
+        json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": name,
+                "labels": labels,
+                "annotations": {
+                    "node.alpha.kubernetes.io/ttl": "0",
+                    "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+                },
+            },
+            "spec": {"providerID": format!("kubewright://{name}"), "taints": self.taints},
+            "status": {
+                "addresses": [
+                    {"type": "InternalIP", "address": ip},
+                    {"type": "Hostname", "address": name},
+                ],
+                "capacity": self.capacity,
+                "allocatable": self.capacity,
+                "conditions": conditions,
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+                "nodeInfo": {
+                    "architecture": "amd64",
+                    "operatingSystem": "linux",
+                    "kubeletVersion": kubewright_catalog::RELEASE,
+                    "kubeProxyVersion": "",
+                    "containerRuntimeVersion": "containerd://2.2.0",
+                    "kernelVersion": "6.12.0",
+                    "osImage": "Kubewright simulated node",
+                    "machineID": &id[..32],
+                    "systemUUID": uuid(0),
+                    "bootID": uuid(32),
+                },
+            },
+        })
+    }
+}
