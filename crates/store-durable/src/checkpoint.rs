@@ -41,13 +41,14 @@ pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<Revision>, Trouble> {
     Ok(revisions)
 }
 
-/// Writes a checkpoint. `rest` is called after each part with the time that the disk took, to let others have a turn.
+/// Writes a checkpoint. `rest` is called after each part with the time that the disk took, to let others have a
+/// turn; its error ends the checkpoint.
 pub(crate) fn write(
     disk: &dyn Disk,
     store: &[u8; 16],
     contents: &Contents,
     now: &Now,
-    rest: &dyn Fn(Duration),
+    rest: &dyn Fn(Duration) -> io::Result<()>,
 ) -> Result<Written, Trouble> {
     let revision = contents.revision();
     let temporary = format!("{CHECKPOINTS}/{:020}.tmp", revision.0);
@@ -82,7 +83,7 @@ fn write_to(
     store: &[u8; 16],
     contents: &Contents,
     now: &Now,
-    rest: &dyn Fn(Duration),
+    rest: &dyn Fn(Duration) -> io::Result<()>,
 ) -> io::Result<u64> {
     let mut sink = Sink {
         file: disk.open(name, How::Create)?,
@@ -130,7 +131,7 @@ struct Sink<'a> {
     file: Box<dyn DiskFile>,
     position: u64,
     synced: u64,
-    rest: &'a dyn Fn(Duration),
+    rest: &'a dyn Fn(Duration) -> io::Result<()>,
 }
 
 impl Sink<'_> {
@@ -142,7 +143,7 @@ impl Sink<'_> {
         if self.position - self.synced >= SYNC_EVERY {
             self.file.sync()?;
             self.synced = self.position;
-            (self.rest)(began.elapsed());
+            (self.rest)(began.elapsed())?;
         }
         Ok(())
     }

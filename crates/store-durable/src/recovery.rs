@@ -151,6 +151,12 @@ impl Recovery<'_> {
             .filter(|s| s.first_revision >= begin.first_revision)
             .collect();
         let end = self.replay(&store, start, &after, now)?;
+        if end.place.revision < start {
+            let problem = format!("it ends before revision {} of a checkpoint", start.0);
+            let name = end.header.name().path();
+            let intact = Some(end.place.revision);
+            return Err(Trouble::damage(name, None, problem, intact));
+        }
         Ok(Recovered {
             store,
             end,

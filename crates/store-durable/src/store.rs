@@ -173,12 +173,21 @@ impl DurableStore {
             if published.is_closed() {
                 return;
             }
-            self.expire_due().await;
+            let expired = self.expire_due().await;
             let sweep = self.engine.forget_aged(Instant::now());
             let expiry = published.next_expiry();
+            // What is due and could not be written is tried again after a while.
+            let pause = match expired {
+                0 => RETRY,
+                _ => Duration::ZERO,
+            };
+            let expiry = expiry.map(|at| match at <= Instant::now() {
+                true => Instant::now() + pause,
+                false => at,
+            });
             match [sweep, expiry].into_iter().flatten().min() {
                 Some(next) => tokio::select! {
-                    () = sleep_until(next.max(Instant::now() + MIN_PAUSE)) => {}
+                    () = sleep_until(next) => {}
                     () = changed => {}
                 },
                 None => changed.await,
@@ -245,8 +254,8 @@ impl DurableStore {
     }
 }
 
-/// The shortest pause of maintenance, for expiries that cannot be written.
-const MIN_PAUSE: Duration = Duration::from_millis(1);
+/// The pause after expiries that could not be written.
+const RETRY: Duration = Duration::from_secs(1);
 
 #[async_trait]
 impl Store for DurableStore {

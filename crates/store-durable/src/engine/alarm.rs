@@ -30,6 +30,11 @@ impl Alarm {
         self.changed.notify_all();
     }
 
+    /// Returns whether the thread is to end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.state.lock().stopped
+    }
+
     /// Waits for at most a time. Returns whether the thread is to end.
     pub(crate) fn wait(&self, most: Duration) -> bool {
         let mut state = self.state.lock();

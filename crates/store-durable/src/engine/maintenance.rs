@@ -4,7 +4,7 @@ use std::{io, thread, time::Duration};
 
 use kubewright_store::Revision;
 
-use super::Engine;
+use super::{Engine, Unhealthy};
 use crate::{
     checkpoint::{self, Written},
     error::Trouble,
@@ -62,10 +62,21 @@ impl Engine {
         let contents = self.published.contents();
         // In the mode `process` the log may be behind what is published, and must not be behind a checkpoint.
         self.sync_late();
+        if let Some(Unhealthy::Failed(why)) = self.unhealthy() {
+            return Err(Trouble::Io {
+                action: "write a checkpoint".to_owned(),
+                source: io::Error::other(why),
+            });
+        }
         let revision = contents.revision();
         if maintenance.last.map(|last| last.revision) != Some(revision) {
-            let written =
-                checkpoint::write(&*self.disk, &self.id, &contents, &self.wall.now(), &rest);
+            let written = checkpoint::write(
+                &*self.disk,
+                &self.id,
+                &contents,
+                &self.wall.now(),
+                &|took| self.rest(took),
+            );
             let written = written.inspect_err(|error| {
                 self.counters.checkpoint_failed();
                 tracing::warn!("the checkpoint of the store failed; the log goes on: {error}");
@@ -89,6 +100,21 @@ impl Engine {
         let revision = self.checkpoint()?;
         self.remove_old(1)?;
         Ok(revision)
+    }
+
+    /// Pauses after a part of a checkpoint for as long as the disk took, so that half of its time is left to the log. Fails
+    /// if the store is closing, which must not wait for a checkpoint.
+    fn rest(&self, took: Duration) -> io::Result<()> {
+        match self.alarm.is_stopped() {
+            true => Err(io::Error::new(
+                io::ErrorKind::Interrupted,
+                "the store is closing",
+            )),
+            false => {
+                thread::sleep(took.min(MAX_REST));
+                Ok(())
+            }
+        }
     }
 
     /// Removes checkpoints and segments that neither recovery nor the configured history needs.
@@ -165,9 +191,4 @@ impl Engine {
         let found = newest_first.iter().find(is_older);
         found.or(newest_first.last()).copied()
     }
-}
-
-/// Pauses after a part of a checkpoint for as long as the disk took, so that half of its time is left to the log.
-fn rest(took: Duration) {
-    thread::sleep(took.min(MAX_REST));
 }

@@ -125,7 +125,11 @@ fn drive(run: &Rc<RefCell<Run>>, disk: &SimDisk, rng: &mut Rng) -> Result<(), St
                 let _ = engine.checkpoint();
             }
             _ if rng.chance(4) => {
-                engine = reopen(run, disk, engine)?;
+                match reopen(run, disk, engine)? {
+                    Some(again) => engine = again,
+                    // The disk failed while the store was opened.
+                    None => return Ok(()),
+                }
             }
             _ => {
                 engine.commit();
@@ -155,20 +159,23 @@ fn drive(run: &Rc<RefCell<Run>>, disk: &SimDisk, rng: &mut Rng) -> Result<(), St
     Ok(())
 }
 
-/// Ends the process without warning and opens the store again.
+/// Ends the process without warning and opens the store again, unless the disk fails.
 fn reopen(
     run: &Rc<RefCell<Run>>,
     disk: &SimDisk,
     engine: Arc<Engine>,
-) -> Result<Arc<Engine>, String> {
+) -> Result<Option<Arc<Engine>>, String> {
     let published = engine.published.contents().revision();
     let sync = run.borrow().plan.sync;
     run.borrow_mut().engine = None;
     drop(engine);
     run.borrow_mut().model.truncate(published);
     run.borrow_mut().waiting.clear();
-    let again = open(disk, sync).map_err(|error| format!("after a kill: {error}"))?;
-    let again = Arc::new(again);
+    let again = match open(disk, sync) {
+        Ok(again) => Arc::new(again),
+        Err(Trouble::Io { .. }) => return Ok(None),
+        Err(error) => return Err(format!("after a kill: {error}")),
+    };
     let mut run = run.borrow_mut();
     let revision = again.published.contents().revision();
     if revision != published {
@@ -176,7 +183,7 @@ fn reopen(
     }
     run.model.compare(&again.published)?;
     run.engine = Some(Arc::clone(&again));
-    Ok(again)
+    Ok(Some(again))
 }
 
 fn submit(run: &Rc<RefCell<Run>>, engine: &Engine, rng: &mut Rng) -> Result<(), String> {

@@ -176,7 +176,9 @@ fn fill_new(store: &MemoryStore, to: &Path, lost: Vec<Damage>) -> Result<Rebuilt
     staged.start_at(revision);
     staged.take().publish();
     let now = Wall::new(Clock::default()).now();
-    let written = checkpoint::write(&*disk, &opened.engine.id, &raised.contents(), &now, &|_| {});
+    let written = checkpoint::write(&*disk, &opened.engine.id, &raised.contents(), &now, &|_| {
+        Ok(())
+    });
     written.map_err(trouble)?;
     Ok(Rebuilt {
         from,
