@@ -66,7 +66,17 @@ impl Server {
 
     /// Starts ours with further arguments.
     pub(crate) fn ours_with(program: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
-        let mut begun = Begun::new()?;
+        Self::ours_in(Begun::new()?, program, arguments)
+    }
+
+    /// Starts ours with a data directory.
+    pub(crate) fn ours_on_disk(program: &Path) -> anyhow::Result<Self> {
+        let begun = Begun::new()?;
+        let data = begun.folder.join("data").display().to_string();
+        Self::ours_in(begun, program, &["--data-dir", &data])
+    }
+
+    fn ours_in(mut begun: Begun, program: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
         let kubeconfig = begun.folder.join("kubeconfig");
         let mut command = Command::new(program);
         command
@@ -95,6 +105,16 @@ impl Server {
 
     /// Starts etcd and kube-apiserver and waits until `/readyz` returns 200.
     pub(crate) fn peer(programs: &PeerPrograms) -> anyhow::Result<Self> {
+        // Durability is not needed; waiting for the disk would only make the peer slower.
+        Self::peer_with(programs, &["--unsafe-no-fsync"])
+    }
+
+    /// Starts kube-apiserver with an etcd that syncs what it acknowledges.
+    pub(crate) fn peer_on_disk(programs: &PeerPrograms) -> anyhow::Result<Self> {
+        Self::peer_with(programs, &[])
+    }
+
+    fn peer_with(programs: &PeerPrograms, of_etcd: &[&str]) -> anyhow::Result<Self> {
         let mut begun = Begun::new()?;
         let [secure, client, peer] = free_ports()?;
         let file = |name: &str| begun.folder.join(name).display().to_string();
@@ -107,8 +127,8 @@ impl Server {
             format!("http://127.0.0.1:{peer}"),
         );
         let mut etcd = Command::new(&programs.etcd);
-        // Durability is not needed; waiting for the disk would only make the peer slower.
-        etcd.args(["--name=bench", "--unsafe-no-fsync", "--log-level=error"])
+        etcd.args(["--name=bench", "--log-level=error"])
+            .args(of_etcd)
             .arg(format!("--data-dir={}", file("etcd")))
             .arg(format!("--listen-client-urls={clients}"))
             .arg(format!("--advertise-client-urls={clients}"))

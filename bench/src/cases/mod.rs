@@ -12,6 +12,7 @@ mod controller_hello;
 mod controller_idle;
 mod controllers;
 mod create;
+mod create_durable;
 mod custom_definitions;
 mod custom_resources;
 mod custom_start;
@@ -82,7 +83,7 @@ pub(crate) struct Bench {
 }
 
 /// All cases in the order of the document.
-pub(crate) const ALL: [Case; 34] = [
+pub(crate) const ALL: [Case; 35] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,
@@ -95,6 +96,7 @@ pub(crate) const ALL: [Case; 34] = [
     controller_hello::CASE,
     start::CASE,
     create::CASE,
+    create_durable::CASE,
     deployments::CASE,
     apply::CASE,
     get::CASE,

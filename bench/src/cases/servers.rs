@@ -134,9 +134,30 @@ pub(super) enum Servers {
     FreshAndPeerOnce,
 }
 
+/// The place where the servers of a case keep their objects.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeping {
+    /// In memory, and an etcd that does not wait for the disk.
+    InMemory,
+    /// On disk: what is acknowledged is durable.
+    OnDisk,
+}
+
+/// Lets ours and kube-apiserver take turns, in memory. See [`contest_of`].
+pub(super) fn contest<S>(
+    bench: &Bench,
+    section: &mut Section,
+    rounds: (Servers, usize),
+    prepare: impl AsyncFn(&Server) -> anyhow::Result<S>,
+    turn: impl AsyncFn(&Endpoint, &mut S) -> anyhow::Result<Sample>,
+) {
+    contest_of(Keeping::InMemory, bench, section, rounds, prepare, turn);
+}
+
 /// Lets ours and kube-apiserver take turns. Each is prepared after its start; a turn gets the result of the
 /// preparation.
-pub(super) fn contest<S>(
+pub(super) fn contest_of<S>(
+    keeping: Keeping,
     bench: &Bench,
     section: &mut Section,
     (servers, rounds): (Servers, usize),
@@ -160,7 +181,11 @@ pub(super) fn contest<S>(
         })
     };
     let ours = bench.server.clone();
-    let ours = side(OURS, Box::new(move || Server::ours(&ours)));
+    let start_ours = move || match keeping {
+        Keeping::InMemory => Server::ours(&ours),
+        Keeping::OnDisk => Server::ours_on_disk(&ours),
+    };
+    let ours = side(OURS, Box::new(start_ours));
     let peer = match bench.apiserver.clone() {
         Some(programs) => {
             for program in [&programs.apiserver, &programs.etcd] {
@@ -168,7 +193,11 @@ pub(super) fn contest<S>(
                     section.versions.insert(name, version);
                 }
             }
-            let peer = side(PEER, Box::new(move || Server::peer(&programs)));
+            let start_peer = move || match keeping {
+                Keeping::InMemory => Server::peer(&programs),
+                Keeping::OnDisk => Server::peer_on_disk(&programs),
+            };
+            let peer = side(PEER, Box::new(start_peer));
             match servers {
                 Servers::FreshAndPeerOnce => peer.once(),
                 Servers::Kept | Servers::Fresh => peer,
