@@ -16,7 +16,7 @@ const NAMESPACE: &str = "sky-system";
 const SERVICE: &str = "sky";
 
 /// Registers the server and serves until the program is interrupted.
-pub async fn run(flags: &ServerFlags) -> Result<(), Box<dyn Error>> {
+pub(crate) async fn run(flags: &ServerFlags) -> Result<(), Box<dyn Error>> {
     let config = match &flags.kubeconfig {
         Some(path) => {
             let file = Kubeconfig::read_from(path)?;

@@ -52,10 +52,10 @@ use serde::{Deserialize, Serialize};
     group = "sky.example.com",
     version = "v1",
     kind = "Planet",
-    shortname = "pl"
+    shortname = "pl",
+    printcolumn(name = "Year", type_ = "integer", json_path = ".spec.yearInDays"),
+    printcolumn(name = "Moons", type_ = "integer", json_path = ".spec.moons")
 )]
-#[kube(printcolumn(name = "Year", type_ = "integer", json_path = ".spec.yearInDays"))]
-#[kube(printcolumn(name = "Moons", type_ = "integer", json_path = ".spec.moons"))]
 #[serde(rename_all = "camelCase")]
 pub struct PlanetSpec {
     /// The orbital period in days.
