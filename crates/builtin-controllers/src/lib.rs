@@ -21,6 +21,7 @@
 //! | `volumeattributesclass-protection-controller` | keeps deleted classes while a volume or claim names them |
 //! | `replicaset-controller`, `replicationcontroller-controller` | keep the desired number of pods |
 //! | `deployment-controller` | rolls out pod templates through ReplicaSets |
+//! | `statefulset-controller` | keeps pods with fixed names and claims, one after the other |
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -61,8 +62,8 @@
 //! | `protection` | the protection of storage objects that are in use |
 //! | `policy_status` | type checking of admission policies |
 //! | `role_aggregation` | the rules of aggregated cluster roles |
-//! | `objects`, `pods`, `hash` | what the workload controllers share: kinds, pods, hashes |
-//! | `replica_set`, `deployment` | workloads |
+//! | `objects`, `pods`, `hash`, `history` | what the workload controllers share: kinds, pods, hashes, revisions |
+//! | `replica_set`, `deployment`, `stateful_set` | workloads |
 //! | `resources` | resources of the server, from discovery |
 
 mod certificates;
@@ -70,6 +71,7 @@ mod deployment;
 mod garbage;
 mod generated;
 mod hash;
+mod history;
 mod names;
 mod namespace;
 mod objects;
@@ -82,6 +84,7 @@ mod role_aggregation;
 mod root_ca;
 mod service_account;
 mod set;
+mod stateful_set;
 mod token_secrets;
 
 pub use names::{Name, UnknownController};

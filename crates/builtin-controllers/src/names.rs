@@ -47,6 +47,8 @@ pub enum Name {
     ReplicaSet,
     /// `deployment-controller`, or `deployment`.
     Deployment,
+    /// `statefulset-controller`, or `statefulset`.
+    StatefulSet,
 }
 
 /// There is no controller of that name.
@@ -59,7 +61,7 @@ pub struct UnknownController {
 
 impl Name {
     /// All controllers.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
@@ -76,6 +78,7 @@ impl Name {
         Self::ReplicationController,
         Self::ReplicaSet,
         Self::Deployment,
+        Self::StatefulSet,
     ];
 
     /// Reports whether the controller is about workloads: it acts for objects that users create. The others do what every
@@ -103,6 +106,7 @@ impl Name {
             Self::ReplicationController => "replicationcontroller-controller",
             Self::ReplicaSet => "replicaset-controller",
             Self::Deployment => "deployment-controller",
+            Self::StatefulSet => "statefulset-controller",
         }
     }
 
@@ -125,6 +129,7 @@ impl Name {
             Self::ReplicationController => &["replicationcontroller"],
             Self::ReplicaSet => &["replicaset"],
             Self::Deployment => &["deployment"],
+            Self::StatefulSet => &["statefulset"],
         }
     }
 

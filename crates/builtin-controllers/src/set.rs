@@ -12,6 +12,7 @@ use crate::{
     namespace,
     objects::{ReplicaSet, ReplicationController},
     policy_status, protection, replica_set, role_aggregation, root_ca, service_account,
+    stateful_set,
     token_secrets::{self, TokenGenerator},
 };
 
@@ -188,6 +189,7 @@ impl Controllers {
                 }
                 Name::ReplicaSet => replica_set::add_to::<ReplicaSet>(manager)?,
                 Name::Deployment => deployment::add_to(manager)?,
+                Name::StatefulSet => stateful_set::add_to(manager)?,
             }
         }
         Ok(())

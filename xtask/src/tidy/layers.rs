@@ -63,7 +63,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
 ];
 
 /// The crates that a crate may use within its own layer.
-const WITHIN: [(&str, &[&str]); 17] = [
+const WITHIN: [(&str, &[&str]); 18] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),

@@ -27,10 +27,6 @@ pub(crate) fn of_template(template: &Value, collisions: Option<i32>) -> String {
 }
 
 /// Returns the hash of a revision's data: the older form of FNV of its bytes and of the number of collisions in decimal.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "for the revisions of StatefulSets")
-)]
 pub(crate) fn of_revision(data: &[u8], collisions: i32) -> String {
     let sum = fnv1(FNV_OFFSET, data);
     encode(fnv1(sum, collisions.to_string().as_bytes()))

@@ -25,6 +25,11 @@ impl<K: Resource<DynamicType = ()>> Draft<K> {
             kind: PhantomData,
         }
     }
+
+    /// Takes the draft apart.
+    pub(crate) fn into_parts(self) -> (ObjectMeta, Value) {
+        (self.metadata, self.body)
+    }
 }
 
 impl<K> Clone for Draft<K> {

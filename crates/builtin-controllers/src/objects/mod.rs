@@ -6,13 +6,15 @@
 //! | `condition` | conditions of a status |
 //! | `draft` | JSON to write |
 //! | `template` | pod templates |
-//! | `pod`, `replica_set`, `deployment` | kinds |
+//! | `pod`, `replica_set`, `deployment`, `stateful_set`, `revision` | kinds |
 
 mod condition;
 mod deployment;
 mod draft;
 mod pod;
 mod replica_set;
+mod revision;
+mod stateful_set;
 mod template;
 
 use std::sync::Arc;
@@ -30,6 +32,8 @@ pub(crate) use deployment::{Deployment, DeploymentStatus};
 pub(crate) use draft::Draft;
 pub(crate) use pod::Pod;
 pub(crate) use replica_set::{ReplicaSet, ReplicationController, SetSpec, SetStatus};
+pub(crate) use revision::ControllerRevision;
+pub(crate) use stateful_set::{PersistentVolumeClaim, Retention, StatefulSet, StatefulSetStatus};
 pub(crate) use template::Template;
 
 /// Declares a kind with the fields of its spec and status that are read.
@@ -44,6 +48,13 @@ macro_rules! kind {
             pub(crate) status: $status,
         }
 
+        $crate::objects::resource!($name, $group, $version, $plural);
+    };
+}
+
+/// Makes a type with metadata a resource.
+macro_rules! resource {
+    ($name:ident, $group:literal, $version:literal, $plural:literal) => {
         impl kube::Resource for $name {
             type DynamicType = ();
             type Scope = kube::core::NamespaceResourceScope;
@@ -68,7 +79,9 @@ macro_rules! kind {
                 &self.metadata
             }
 
-            fn meta_mut(&mut self) -> &mut k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta {
+            fn meta_mut(
+                &mut self,
+            ) -> &mut k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta {
                 &mut self.metadata
             }
         }
@@ -76,6 +89,7 @@ macro_rules! kind {
 }
 
 pub(crate) use kind;
+pub(crate) use resource;
 
 /// An object of a cache: decoded, and the JSON to write it from.
 pub(crate) struct Current<K> {

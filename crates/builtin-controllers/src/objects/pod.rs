@@ -16,6 +16,22 @@ kind! {
 pub(crate) struct PodSpec {
     pub(crate) node_name: String,
     pub(crate) init_containers: Vec<Container>,
+    pub(crate) volumes: Vec<Volume>,
+}
+
+/// A volume of a pod, and the claim that it refers to.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Volume {
+    pub(crate) name: String,
+    pub(crate) persistent_volume_claim: Option<ClaimSource>,
+}
+
+/// A reference to a claim.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ClaimSource {
+    pub(crate) claim_name: String,
 }
 
 /// A container.

@@ -40,6 +40,11 @@ impl Template {
         Self(template)
     }
 
+    /// Reports whether two templates mean the same.
+    pub(crate) fn equals(&self, other: &Self) -> bool {
+        means(&self.0, &other.0)
+    }
+
     /// Reports whether two templates mean the same, whatever their values of one label: what is empty equals what is absent.
     pub(crate) fn equals_but_for_label(&self, other: &Self, label: &str) -> bool {
         means(&self.without_label(label).0, &other.without_label(label).0)

@@ -152,3 +152,8 @@ pub(crate) fn events_of_objects() -> Handler {
         event => vec![Request::from(&**event.object())],
     })
 }
+
+/// Returns a handler of objects whose changes concern nobody, but that are read.
+pub(crate) fn no_events() -> Handler {
+    Handler::events(|_| Vec::new())
+}

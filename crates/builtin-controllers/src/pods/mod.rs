@@ -22,7 +22,7 @@ mod template;
 pub(crate) use claim::Claims;
 pub(crate) use control::{PodControl, message_of};
 pub(crate) use index::{
-    add_index, events_of_children, events_of_objects, owned_and_orphans, owned_by,
+    add_index, events_of_children, events_of_objects, no_events, owned_and_orphans, owned_by,
 };
 pub(crate) use ranking::{Ranked, by_preference};
 pub(crate) use slow_start::slow_start;

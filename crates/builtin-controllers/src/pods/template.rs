@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn names_begin_with_that_of_the_owner_and_a_dash_if_there_is_room() {
         assert_eq!(prefix("web"), "web-");
-        let long = "x".repeat(253);
+        let long = "x".repeat(254);
         assert_eq!(prefix(&long), long);
     }
 

@@ -2,8 +2,10 @@
 
 mod deployments;
 mod perturbed;
+mod recorded;
 mod replica_sets;
 mod rollouts;
+mod stateful_sets;
 
 use std::collections::BTreeMap;
 

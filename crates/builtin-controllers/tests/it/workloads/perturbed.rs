@@ -1,6 +1,6 @@
 //! Workload controllers that are killed between any two writes, lag behind, or lose their connection.
 
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use kube::{
     Api,
     api::{Patch, PatchParams, PostParams},
@@ -14,7 +14,7 @@ use super::{deployment, template};
 
 fn program(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
     let manager = manager.build()?;
-    let controllers = Controllers::parse("replicaset,deployment").unwrap();
+    let controllers = Controllers::parse("replicaset,deployment,statefulset").unwrap();
     controllers.add_to(&manager)?;
     Ok(manager)
 }
@@ -83,5 +83,44 @@ fn a_rollout_ends_the_same_whatever_happens_to_the_controllers() {
         .ignore("/status/conditions")
         .ignore("/status/observedGeneration")
         .invariant("every set has its pods", no_pod_too_many)
+        .run();
+}
+
+#[test]
+fn there_is_one_pod_for_an_ordinal_whatever_happens_to_the_controllers() {
+    let story = |world: World| async move {
+        let sets: Api<StatefulSet> = Api::default_namespaced(world.client());
+        let set = serde_json::from_value(json!({
+            "metadata": {"name": "db"},
+            "spec": {
+                "replicas": 3, "podManagementPolicy": "Parallel",
+                "selector": {"matchLabels": {"app": "web"}}, "template": template("nginx", json!({})),
+            },
+        }));
+        sets.create(&PostParams::default(), &set.unwrap())
+            .await
+            .unwrap();
+        world.pause().await;
+        let change = Patch::Merge(json!({"spec": {"replicas": 2}}));
+        sets.patch("db", &PatchParams::default(), &change)
+            .await
+            .unwrap();
+        world.pause().await;
+    };
+    let ordinals = |state: &State| {
+        let index = |pod: &serde_json::Value| {
+            let labels = &pod["metadata"]["labels"];
+            labels["apps.kubernetes.io/pod-index"].to_string()
+        };
+        let mut found: Vec<String> = state.of("pods").map(index).collect();
+        found.sort_unstable();
+        match found == ["\"0\"", "\"1\""] {
+            true => Ok(()),
+            false => Err(format!("there are {found:?}")),
+        }
+    };
+    perturb(program, story)
+        .at_most(12)
+        .invariant("one pod for an ordinal", ordinals)
         .run();
 }
