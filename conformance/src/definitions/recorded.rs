@@ -160,6 +160,7 @@ mod tests {
             warnings: Vec::new(),
             body: json!({"message": message, "details": {"causes": causes}}),
             stored: None,
+            calls: Vec::new(),
         };
         in_order(outcome).body
     }

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use kubewright_controller::{Client, Object, Result};
 use kubewright_machinery::gvk::GroupVersionKind;
 use parking_lot::Mutex;
+use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
 use crate::{
@@ -119,7 +120,7 @@ impl<'a> Admission<'a> {
     pub(crate) fn decode<K: Object>(&self, object: Option<&str>) -> Result<Box<K>, Undecodable> {
         let object = object.ok_or_else(|| Undecodable("there is no content to decode".into()))?;
         self.check_kind::<K>(object)?;
-        serde_json::from_str(object).map_err(|error| undecodable(&error))
+        serde_json::from_str(object).map_err(|error| undecodable(object, &error))
     }
 
     /// Fails if an object is of another kind than the type. The review says of which kind it is, or else the object.
@@ -170,10 +171,14 @@ impl<'a> Deref for Admission<'a> {
 pub struct Undecodable(String);
 
 /// Returns the error of an object that does not fit its type, or is not even JSON.
-fn undecodable(error: &serde_json::Error) -> Undecodable {
-    Undecodable(match error.classify() {
-        Category::Syntax | Category::Eof => unparsable(error),
-        Category::Data | Category::Io => error.to_string(),
+fn undecodable(object: &str, error: &serde_json::Error) -> Undecodable {
+    if matches!(error.classify(), Category::Syntax | Category::Eof) {
+        return Undecodable(unparsable(error));
+    }
+    // A value of the wrong type ends decoding before the text does.
+    Undecodable(match serde_json::from_str::<IgnoredAny>(object) {
+        Err(error) => unparsable(&error),
+        Ok(_) => error.to_string(),
     })
 }
 
@@ -185,7 +190,8 @@ fn own_kind(object: &str) -> Result<GroupVersionKind, Undecodable> {
         api_version: String,
         kind: String,
     }
-    let meta: TypeMeta = serde_json::from_str(object).map_err(|error| undecodable(&error))?;
+    let meta: TypeMeta =
+        serde_json::from_str(object).map_err(|error| undecodable(object, &error))?;
     let (group, version) = meta
         .api_version
         .split_once('/')

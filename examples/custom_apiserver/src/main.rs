@@ -47,6 +47,7 @@ use kubewright::{
 use serde::{Deserialize, Serialize};
 
 /// A planet of the solar system.
+#[allow(clippy::duplicated_attributes)] // Two columns of the same type.
 #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
 #[kube(
     group = "sky.example.com",

@@ -13,7 +13,7 @@ async fn send(server: &ExtensionServer, request: Request<Body>) -> (u16, String)
     let code = response.status().as_u16();
     let bytes = response.into_body().collect_up_to(1 << 20).await;
     let bytes = bytes.unwrap().unwrap();
-    (code, String::from_utf8(bytes.to_vec()).unwrap())
+    (code, String::from_utf8_lossy(&bytes).into_owned())
 }
 
 async fn get(path: &str) -> (u16, String) {

@@ -53,6 +53,11 @@ impl Events {
         }))
     }
 
+    /// Returns the API of the events of controllers.
+    pub(crate) fn api(&self) -> EventApi {
+        self.0.api
+    }
+
     /// Returns the counters.
     pub(crate) fn stats(&self) -> EventStats {
         self.0.stats.clone()
@@ -118,6 +123,6 @@ impl RecorderSource {
 
     pub(crate) fn get(&self) -> &Recorder {
         self.recorder
-            .get_or_init(|| self.events.recorder(self.events.0.api, &self.controller))
+            .get_or_init(|| self.events.recorder(self.events.api(), &self.controller))
     }
 }

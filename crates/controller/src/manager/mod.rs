@@ -218,9 +218,10 @@ impl Manager {
         &self.0.caches
     }
 
-    /// Returns a recorder of events in the name of that controller or component. The manager writes them.
+    /// Returns a recorder of events in the name of that controller or component. The manager writes them, to the API that
+    /// [`ManagerBuilder::event_api`] sets.
     pub fn recorder(&self, name: &str) -> Recorder {
-        self.recorder_of(EventApi::Events, name)
+        self.recorder_of(self.0.events.api(), name)
     }
 
     /// Returns a recorder like [`recorder`](Self::recorder), for events of that API.

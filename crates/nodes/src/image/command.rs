@@ -140,7 +140,10 @@ mod tests {
     use super::*;
     use crate::behavior::Run;
 
-    fn of(command: &[&str]) -> Option<(Option<(u64, i32)>, Vec<String>)> {
+    /// The seconds until a command exits, and its exit code.
+    type Exit = (u64, i32);
+
+    fn of(command: &[&str]) -> Option<(Option<Exit>, Vec<String>)> {
         let command: Vec<String> = command.iter().map(|w| (*w).to_owned()).collect();
         let behavior = behavior(&command, &[])?;
         let end = match behavior.run {

@@ -81,6 +81,7 @@ async fn the_first_status_says_that_containers_are_created() {
     while let Some(event) = watch.next().await {
         let pod = match event.unwrap() {
             WatchEvent::Added(pod) | WatchEvent::Modified(pod) => pod,
+            WatchEvent::Bookmark(_) => continue,
             other => panic!("{other:?}"),
         };
         let done = pod

@@ -1,5 +1,5 @@
 //! The durable store alone: acknowledged creates per second by the number of writers, and opening again. Run with
-//! `cargo run --profile dist --example throughput -p kubewright-store-durable -- DIR [ADDED-SYNC-MILLISECONDS]`.
+//! `cargo run --profile dist --example durable_throughput -p kubewright-store-durable -- DIR [ADDED-SYNC-MILLISECONDS]`.
 
 use std::{
     path::Path,
