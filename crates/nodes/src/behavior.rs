@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::image::Image;
 
-/// What the containers of an image do. The node does the rest: pulls, restarts, probes, deletion.
+/// The behavior of the containers of an image. The node does the rest: pulls, restarts, probes, deletion.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::image::Image;
 pub struct Behavior {
     pub(crate) run: Run,
     pub(crate) pull_error: Option<String>,
-    /// How often pulling fails; for ever if there is no number.
+    /// The number of pulls that fail; all of them if there is no number.
     pub(crate) pull_failures: Option<u32>,
     pub(crate) pull_time: Duration,
     pub(crate) start_time: Duration,
@@ -30,7 +30,7 @@ pub struct Behavior {
     pub(crate) logs: Vec<String>,
 }
 
-/// How a container runs.
+/// The way in which a container runs.
 #[derive(Clone)]
 pub(crate) enum Run {
     Forever,

@@ -37,7 +37,7 @@ pub(crate) struct Kubelet {
     pub(crate) clock: Clock,
 }
 
-/// What came of a look at a pod.
+/// The result of handling a pod.
 struct Look {
     patch: Option<(Vec<u8>, u64)>,
     events: Vec<PodEvent>,

@@ -20,7 +20,7 @@ pub(crate) struct PodRange {
     first: u32,
     size: u32,
     used: BTreeSet<u32>,
-    /// Where to look for the next address.
+    /// The address to try next.
     next: u32,
 }
 

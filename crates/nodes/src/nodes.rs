@@ -108,7 +108,7 @@ pub(crate) struct NodeState {
     pub(crate) is_registered: bool,
     /// The resources that it lacks.
     pub(crate) pressure: BTreeSet<crate::control::Pressure>,
-    /// When it crashed.
+    /// The time at which it crashed.
     pub(crate) crashed: Option<Timestamp>,
     pub(crate) recorder: Option<Recorder>,
 }

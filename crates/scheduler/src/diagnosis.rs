@@ -10,7 +10,7 @@ const LONGEST_NOTE: usize = 1024;
 /// The message for a cluster without nodes.
 pub(crate) const NO_NODES: &str = "no nodes available to schedule pods";
 
-/// Why no node can run a pod.
+/// The reasons why no node can run a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Diagnosis {
     nodes: usize,

@@ -26,7 +26,7 @@ pub(crate) struct PodInfo {
     pub(crate) template: Arc<Template>,
 }
 
-/// What pods of one template have in common.
+/// The properties that pods of one template share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Template {
     pub(crate) namespace: String,
@@ -273,7 +273,7 @@ struct RawStatus {
     conditions: Vec<BTreeMap<String, serde_json::Value>>,
 }
 
-/// What is read of every change of a pod, to find out whether it matters.
+/// The fields that are read of every change of a pod, to find out whether it matters.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Glance {

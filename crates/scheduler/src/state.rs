@@ -46,7 +46,7 @@ struct Assigned {
     is_assumed: bool,
 }
 
-/// What is to be done about a pod.
+/// The action to take for a pod.
 pub(crate) enum Decision {
     /// Binds it to a node.
     Bind(Arc<PodInfo>, String),

@@ -41,13 +41,13 @@ pub(crate) struct Inner {
     pub(crate) wake: RequestSender,
 }
 
-/// What a function and its node tell each other.
+/// The state that a function shares with its node.
 pub(crate) struct Signals {
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) state: Mutex<Reported>,
 }
 
-/// What a function has reported.
+/// The reports of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reported {
     pub(crate) is_ready: bool,

@@ -36,7 +36,7 @@ where
     }
 }
 
-/// What containers do, by the name of their image. Clones share it.
+/// The behavior of containers by the name of their image. Clones share it.
 ///
 /// ```
 /// use kubewright_nodes::{Behavior, Container, Images};

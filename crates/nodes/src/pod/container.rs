@@ -10,7 +10,7 @@ use crate::{behavior::Behavior, image::Signals, logs::Log};
 /// The state of a container.
 pub(crate) struct ContainerState {
     pub(crate) now: Now,
-    /// How it ended before it was started again.
+    /// The end of its previous run.
     pub(crate) last: Option<Box<Ended>>,
     pub(crate) restarts: u32,
     pub(crate) is_started: bool,
@@ -21,7 +21,7 @@ pub(crate) struct ContainerState {
     pub(crate) pull: Pull,
     pub(crate) log: Log,
     pub(crate) previous_log: Option<Log>,
-    /// What it does, while it runs.
+    /// Its behavior, while it runs.
     pub(crate) behavior: Option<Arc<Behavior>>,
     pub(crate) function: Option<Function>,
     pub(crate) forced: Forced,
@@ -31,7 +31,7 @@ pub(crate) struct ContainerState {
     pub(crate) stopping: Option<Timestamp>,
 }
 
-/// What a container is doing now.
+/// The current state of a container.
 pub(crate) enum Now {
     Waiting {
         reason: &'static str,
@@ -47,7 +47,7 @@ pub(crate) enum Now {
     Ended(Box<Ended>),
 }
 
-/// How a container ended.
+/// The end of a container.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
@@ -71,10 +71,10 @@ pub enum ProbeKind {
 /// The progress of a probe.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Probing {
-    /// When it runs next.
+    /// The time of its next run.
     pub(crate) next: Option<Timestamp>,
     pub(crate) last: Option<bool>,
-    /// How often in a row that was the result.
+    /// The number of times in a row that it had this result.
     pub(crate) times: u32,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Pull {
     pub(crate) is_done: bool,
 }
 
-/// What a test has asked for.
+/// A request of a test.
 #[derive(Clone, Default)]
 pub(crate) struct Forced {
     pub(crate) exit: Option<(i32, &'static str)>,

@@ -7,7 +7,7 @@ use kubewright_informer::{Key, StoredObject};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a pod asks for.
+/// The parts of a pod's spec that the node acts on.
 pub(crate) struct Plan {
     pub(crate) key: Key,
     pub(crate) uid: String,
@@ -23,7 +23,7 @@ pub(crate) struct Plan {
 
 /// The deletion of a pod.
 pub(crate) struct Deletion {
-    /// When everything has to have ended.
+    /// The time by which everything must have ended.
     pub(crate) at: Timestamp,
     pub(crate) grace_seconds: i64,
 }
@@ -61,7 +61,7 @@ pub(crate) enum Kind {
     Ephemeral,
 }
 
-/// What a pod asks of one container.
+/// The parts of a container's spec that the node acts on.
 pub(crate) struct ContainerPlan {
     pub(crate) kind: Kind,
     pub(crate) raw: RawContainer,

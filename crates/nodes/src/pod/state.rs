@@ -51,7 +51,7 @@ pub(crate) enum Phase {
     Failed,
 }
 
-/// What a pod finds on its node.
+/// The surroundings of a pod on its node.
 pub(crate) struct Surroundings<'a> {
     pub(crate) now: Timestamp,
     pub(crate) images: &'a Images,
@@ -63,11 +63,11 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) clock: &'a Clock,
 }
 
-/// What is to be done after a pod was looked at.
+/// The work that is left after a pod was handled.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) events: Vec<PodEvent>,
-    /// When something happens next by itself.
+    /// The time of the next change that happens by itself.
     pub(crate) due: Option<Timestamp>,
     /// Whether there is more to do once the status has been written.
     pub(crate) again: bool,

@@ -128,7 +128,7 @@ async fn the_containers_of_a_node_that_crashed_are_started_again() {
     node.crash(fixture.cluster.time().now());
     assert!(
         is_ready(&fixture.status("p").await),
-        "nobody has said otherwise"
+        "nothing has changed its status"
     );
     node.come_back().await;
     let status = fixture.status("p").await;

@@ -25,7 +25,7 @@ pub(crate) struct Rejection {
     pub(crate) is_resolvable: bool,
 }
 
-/// What the filters find out about a pod once, before they look at nodes.
+/// Facts about a pod that the filters compute once, before they look at nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared {
     spread: Domains,

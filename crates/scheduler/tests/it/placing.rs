@@ -1,4 +1,4 @@
-//! Where pods go.
+//! The placement of pods.
 
 use kubewright_scheduler::{Placement, Scheduler};
 use serde_json::{Value, json};

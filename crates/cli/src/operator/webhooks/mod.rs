@@ -38,7 +38,7 @@ pub(crate) struct LocalWebhooks {
     registration: Option<Registration>,
 }
 
-/// Where a cluster is.
+/// The location of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whereabouts {
     /// In this process.
