@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::{
     image::{Container, Image},
-    nodes::{Known, Shared},
+    nodes::{FIELD_MANAGER, Known, Shared},
     pod::{
         PodEvent, PodState, Surroundings,
         plan::{Plan, Reference},
@@ -221,7 +221,9 @@ impl Kubelet {
         hash: u64,
     ) -> Result<bool> {
         let (namespace, name) = (plan.namespace(), plan.key.name());
-        let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/status");
+        let path = format!(
+            "/api/v1/namespaces/{namespace}/pods/{name}/status?fieldManager={FIELD_MANAGER}"
+        );
         let request = HttpRequest::patch(path)
             .header(CONTENT_TYPE, "application/strategic-merge-patch+json")
             .body(patch)

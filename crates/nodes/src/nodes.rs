@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// The field manager of kubelets.
-const FIELD_MANAGER: &str = "kubelet";
+pub(crate) const FIELD_MANAGER: &str = "kubelet";
 
 /// The name under which kubelets report events.
 const COMPONENT: &str = "kubelet";
