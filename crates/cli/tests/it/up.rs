@@ -313,7 +313,7 @@ fn both_signals_stop_the_server_cleanly() {
 fn a_data_directory_that_is_a_file_is_one_sentence() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let output = fails(&["--listen", "127.0.0.1:0", "--data-dir", file]);
-    let expected = format!("error: cannot list files in {file}: ");
+    let expected = format!("error: cannot read STORE in {file}: ");
     assert!(output.starts_with(&expected), "{output}");
 }
 
