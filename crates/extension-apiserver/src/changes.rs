@@ -41,8 +41,8 @@ pub type Changes<K> = Pin<Box<dyn Stream<Item = Result<Change<K>, Status>> + Sen
 /// transaction, under which the data changes, so that the order of the log is that of the data.
 ///
 /// ```
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// # extern crate kubewright_resource as kubewright;
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// # #[derive(kube::CustomResource, kubewright::Schema, Clone, Debug, serde::Serialize, serde::Deserialize)]
 /// # #[kube(group = "sky.example.com", version = "v1", kind = "Planet")]
 /// # pub struct PlanetSpec { moons: u32 }

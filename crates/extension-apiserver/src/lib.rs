@@ -5,13 +5,13 @@
 //! and `scale`. The objects live in a store ([`ExtensionServerBuilder::store`]), or wherever a [`Storage`] finds them.
 //!
 //! ```
+//! # extern crate kubewright_resource as kubewright;
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! use async_trait::async_trait;
 //! use http::Request;
 //! use kube::CustomResource;
 //! use kubewright_apiserver::Body;
 //! use kubewright_extension_apiserver::{ExtensionServer, ListQuery, Listing, Storage, Verbs};
-//! # extern crate kubewright_resource as kubewright;
 //! use kubewright::Schema;
 //! use kubewright_machinery::Status;
 //! use serde::{Deserialize, Serialize};

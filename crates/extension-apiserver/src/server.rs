@@ -21,6 +21,7 @@ use crate::{
 /// An API server of one's own. Clones share it.
 ///
 /// ```
+/// # extern crate kubewright_resource as kubewright;
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use std::sync::Arc;
 ///
@@ -28,7 +29,6 @@ use crate::{
 /// use kube::CustomResource;
 /// use kubewright_apiserver::Body;
 /// use kubewright_extension_apiserver::ExtensionServer;
-/// # extern crate kubewright_resource as kubewright;
 /// use kubewright::Schema;
 /// use kubewright_store::MemoryStore;
 /// use serde::{Deserialize, Serialize};
