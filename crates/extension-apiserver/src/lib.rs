@@ -42,9 +42,9 @@
 //! let server = ExtensionServer::builder().serve::<Planet>(Planets).build()?;
 //! let request = Request::get("/apis/sky.example.com/v1/planets").body(Body::empty())?;
 //! assert_eq!(server.handle(request).await.status(), 200);
-//! // The storage has no `get`.
+//! // The storage has no `get`, so single planets have no path.
 //! let request = Request::get("/apis/sky.example.com/v1/planets/mars").body(Body::empty())?;
-//! assert_eq!(server.handle(request).await.status(), 405);
+//! assert_eq!(server.handle(request).await.status(), 404);
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
