@@ -19,6 +19,7 @@
 //! | [`json`] | reading and writing decoded objects, with Go's zero values |
 //! | [`scan`] | the ends of values in encoded JSON |
 //! | [`go`] | text as Go prints it: quoting, `%v`, floats, JSON, base64 |
+//! | [`cron`] | cron schedules |
 //! | [`limits`] | the depth and size that documents and values may have |
 //! | [`validation`] | the rules for names, metadata and label selectors |
 //! | [`field`] | field paths and field errors, which add up to a 422 |
@@ -74,6 +75,7 @@
 //! ```
 
 pub mod calendar;
+pub mod cron;
 mod deletion;
 pub mod field;
 pub mod fields;

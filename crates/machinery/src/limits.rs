@@ -32,9 +32,12 @@ pub const MAX_OBJECT_BYTES: usize = 3 << 19;
 /// It is larger than [`MAX_OBJECT_BYTES`], since later steps can remove fields again.
 pub const MAX_ADDED_BYTES: usize = 2 * MAX_OBJECT_BYTES;
 
+/// The largest object that a webhook or a mutating policy may pass on to the next one, in bytes of JSON.
+pub const MAX_MUTATED_BYTES: usize = MAX_OBJECT_BYTES + MAX_ADDED_BYTES;
+
 /// The longest path of a field that an error or a warning names, in bytes. Longer ones are cut.
 ///
-/// Names of fields come from requests: without a bound, a long name would be copied for everything below it.
+/// Names of fields come from requests: without a bound, a long name would be copied for every path below it.
 pub const MAX_PATH_BYTES: usize = 8 << 10;
 
 /// Appends a part to the path of a field, as far as [`MAX_PATH_BYTES`] allows.

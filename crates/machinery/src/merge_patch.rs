@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 /// A merge patch that cannot be applied or computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The patch is no object or array.
+    /// The patch is not an object or array.
     #[error("Invalid JSON Patch")]
     BadPatch,
     /// A document is not what the operation needs.
@@ -24,7 +24,7 @@ pub enum Error {
     /// A document nests too deep.
     #[error("exceeded max depth")]
     TooDeep,
-    /// The change that the user wants and the deletion that the user wants contradict each other.
+    /// The requested change and the requested deletion contradict each other.
     #[error(
         "patch:\n{changes}\nconflicts with changes made from original to current:\n{deletions}\n"
     )]
@@ -188,7 +188,7 @@ fn equal(a: &Value, b: &Value) -> bool {
 }
 
 /// Returns the fields that a patch sets, without those that it deletes. An empty object is a value; one that becomes
-/// empty is no change.
+/// empty means no change.
 fn without_nulls(patch: Map<String, Value>) -> Map<String, Value> {
     patch
         .into_iter()

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_clear_is_an_error() {
+    fn ambiguity_is_an_error() {
         let mapper = mapper();
         assert_eq!(
             mapper

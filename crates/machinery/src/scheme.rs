@@ -21,7 +21,7 @@ use std::{
 
 use crate::gvk::{GroupVersionKind, GroupVersionResource};
 
-/// A Rust type that stands for one kind.
+/// A Rust type of one kind.
 pub trait Kind: 'static {
     /// The group, empty for the core group.
     const GROUP: &'static str;
@@ -61,7 +61,7 @@ struct Registered {
 /// A type or kind that is not in a scheme, or cannot be added to it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
-    /// Another type stands for the kind already.
+    /// The kind already has another type.
     #[error("double registration of different types for {gvk}: old={old}, new={new}")]
     Taken {
         /// The kind.

@@ -32,7 +32,7 @@ pub struct KubeVersion {
     pub minor: i64,
 }
 
-/// Parses `v1`, `v2beta1` and the like.
+/// Parses a version such as `v1` or `v2beta1`.
 ///
 /// ```
 /// use kubewright_machinery::version::parse_kube_version;

@@ -17,7 +17,7 @@ pub enum Encoding {
 #[error("illegal base64 data at input byte {0}")]
 pub struct Base64Error(pub usize);
 
-/// Returns a text as Go writes the bytes that it stands for, in the standard encoding.
+/// Returns a text as Go writes its decoded bytes, in the standard encoding.
 ///
 /// # Errors
 ///

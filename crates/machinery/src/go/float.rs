@@ -10,6 +10,12 @@ const PLAIN: Range<f64> = 1e-4..1e6;
 const PLAIN_IN_JSON: Range<f64> = 1e-6..1e21;
 
 /// Prints a float as Go's `%v` does: `1` for 1.0, `1e-05`, `2.5e+06`, `+Inf`.
+///
+/// ```
+/// use kubewright_machinery::go::float;
+///
+/// assert_eq!([float(1.0), float(2_500_000.0)], ["1", "2.5e+06"]);
+/// ```
 pub fn float(value: f64) -> String {
     let mut out = String::new();
     write_float(&mut out, value);
@@ -17,6 +23,14 @@ pub fn float(value: f64) -> String {
 }
 
 /// Appends a float as [`float`] prints it.
+///
+/// ```
+/// use kubewright_machinery::go::write_float;
+///
+/// let mut text = "limit: ".to_owned();
+/// write_float(&mut text, 0.5);
+/// assert_eq!(text, "limit: 0.5");
+/// ```
 pub fn write_float(out: &mut String, value: f64) {
     if write_unless_finite(out, value) {
         write_shortest(out, value, PLAIN, 2);
@@ -24,6 +38,12 @@ pub fn write_float(out: &mut String, value: f64) {
 }
 
 /// Prints a float with as many decimal places as it takes to read it back, and never with an exponent.
+///
+/// ```
+/// use kubewright_machinery::go::float_without_exponent;
+///
+/// assert_eq!(float_without_exponent(2_500_000.0), "2500000");
+/// ```
 pub fn float_without_exponent(value: f64) -> String {
     let mut out = String::new();
     if write_unless_finite(&mut out, value) {
@@ -33,6 +53,14 @@ pub fn float_without_exponent(value: f64) -> String {
 }
 
 /// Appends a finite float as `encoding/json` prints it: without an exponent between 1e-6 and 1e21.
+///
+/// ```
+/// use kubewright_machinery::go::write_json_float;
+///
+/// let mut json = String::new();
+/// write_json_float(&mut json, 1e-7);
+/// assert_eq!(json, "1e-7");
+/// ```
 pub fn write_json_float(out: &mut String, value: f64) {
     write_shortest(out, value, PLAIN_IN_JSON, 1);
 }
@@ -42,7 +70,7 @@ pub(super) fn write_iterator_float(out: &mut String, value: f64) {
     write_shortest(out, value, PLAIN_IN_JSON, 2);
 }
 
-/// Appends the name of a value that is no finite number; returns `true`, and appends nothing, if it is one.
+/// Appends the name of a value that is not finite; returns `true`, and appends nothing, if it is finite.
 fn write_unless_finite(out: &mut String, value: f64) -> bool {
     let name = match value {
         value if value.is_nan() => "NaN",
@@ -162,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_has_a_name() {
+    fn values_that_are_not_finite_have_names() {
         for (value, name) in [
             (f64::NAN, "NaN"),
             (f64::INFINITY, "+Inf"),

@@ -8,6 +8,15 @@ use serde_json::{Number, Value, ser::Formatter};
 use super::float::{write_iterator_float, write_json_float};
 
 /// The encoder whose text is reproduced. Kubernetes uses two, and they differ in escapes and exponents.
+///
+/// ```
+/// use kubewright_machinery::go::JsonStyle;
+/// use serde_json::json;
+///
+/// let mut text = String::new();
+/// JsonStyle::Iterator.write(&mut text, &json!("\u{8}"));
+/// assert_eq!(text, r#""\u0008""#);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonStyle {
     /// `encoding/json`: HTML characters escaped, short escapes for backspace and form feed, `1e-7`.
@@ -46,6 +55,12 @@ pub fn json(value: &Value) -> String {
 }
 
 /// Prints a typed value as [`json`](fn@json) does; its fields keep their order.
+///
+/// ```
+/// use kubewright_machinery::go::json_of;
+///
+/// assert_eq!(json_of(&["<", ">"]), r#"["\u003c","\u003e"]"#);
+/// ```
 pub fn json_of(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, GoFormatter);
@@ -146,7 +161,7 @@ impl JsonStyle {
         out.push_text(text.get(start..).unwrap_or_default());
     }
 
-    /// Returns what stands for a character and how many bytes it has, unless it stands for itself.
+    /// Returns the escape of a character and the number of bytes it replaces; `None` if it is not escaped.
     fn escape(self, byte: u8, next: Option<&[u8]>) -> Option<(Escape, usize)> {
         let escape = match byte {
             b'"' => Escape::Text("\\\""),

@@ -34,6 +34,12 @@ pub fn quote_all<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> String {
 }
 
 /// Quotes a byte in single quotes, as Go's syntax errors show it. Bytes beyond ASCII show as the Latin-1 character.
+///
+/// ```
+/// use kubewright_machinery::go::quote_byte;
+///
+/// assert_eq!(quote_byte(b'}'), "'}'");
+/// ```
 pub fn quote_byte(byte: u8) -> String {
     let mut out = String::from("'");
     push(&mut out, char::from(byte), '\'');
@@ -42,6 +48,12 @@ pub fn quote_byte(byte: u8) -> String {
 }
 
 /// Reports whether Go prints a character as it is: letters, marks, numbers, punctuation, symbols and the ASCII space.
+///
+/// ```
+/// use kubewright_machinery::go::is_print;
+///
+/// assert!(is_print('ö') && !is_print('\u{ad}'));
+/// ```
 pub fn is_print(c: char) -> bool {
     if matches!(c, ' '..='~') {
         return true;

@@ -4,7 +4,15 @@ use serde_json::{Map, Number, Value};
 
 use super::{float::write_float, quote};
 
-/// Returns the Go type that a decoder makes of a value, as `%T` prints it.
+/// Returns the Go type of a decoded value, as `%T` prints it.
+///
+/// ```
+/// use kubewright_machinery::go;
+/// use serde_json::json;
+///
+/// assert_eq!(go::type_name(&json!([1])), "[]interface {}");
+/// assert_eq!(go::type_name(&json!(1.5)), "float64");
+/// ```
 pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -30,6 +38,14 @@ pub fn display(value: &Value) -> String {
 }
 
 /// Prints an object as `%v` does, by key.
+///
+/// ```
+/// use kubewright_machinery::go;
+/// use serde_json::json;
+///
+/// let labels = json!({"b": "2", "a": "1"});
+/// assert_eq!(go::display_map(labels.as_object().unwrap()), "map[a:1 b:2]");
+/// ```
 pub fn display_map(fields: &Map<String, Value>) -> String {
     let entries = sorted(fields).map(|(name, value)| format!("{name}:{}", display(value)));
     format!("map[{}]", joined(entries, " "))
@@ -55,7 +71,7 @@ pub fn syntax(value: &Value) -> String {
     }
 }
 
-/// Go decodes a number that is no `int64` as a `float64`.
+/// Go decodes a number that does not fit `int64` as a `float64`.
 fn number(n: &Number) -> String {
     match (n.as_i64(), n.as_f64()) {
         (Some(int), _) => int.to_string(),

@@ -181,7 +181,7 @@ impl LabelSelector {
         self.requirements.is_empty() && !self.nothing
     }
 
-    /// Reports whether the selector matches nothing, whatever the labels.
+    /// Reports whether the selector matches no labels at all.
     pub fn is_nothing(&self) -> bool {
         self.nothing
     }
@@ -199,10 +199,13 @@ impl LabelSelector {
     /// The one value that a label must have to match, if it must.
     pub fn required_value(&self, key: &str) -> Option<&str> {
         let requirement = self.requirements.iter().find(|r| r.key == key)?;
-        match (requirement.operator, requirement.values.as_slice()) {
-            (Operator::Equals | Operator::DoubleEquals | Operator::In, [one]) => Some(one),
-            _ => None,
-        }
+        requirement.only_value()
+    }
+
+    /// Returns the first label that must have one particular value to match, with that value.
+    pub fn required_label(&self) -> Option<(&str, &str)> {
+        let mut requirements = self.requirements.iter();
+        requirements.find_map(|r| Some((r.key.as_str(), r.only_value()?)))
     }
 }
 
@@ -227,7 +230,19 @@ impl std::str::FromStr for LabelSelector {
 }
 
 impl Requirement {
+    /// Returns the value that the label must have, if there is only one.
+    fn only_value(&self) -> Option<&str> {
+        match (self.operator, self.values.as_slice()) {
+            (Operator::Equals | Operator::DoubleEquals | Operator::In, [one]) => Some(one),
+            _ => None,
+        }
+    }
+
     /// Checks the parts and puts them together.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the key or a value is not valid, or if the number of values does not fit the operator.
     pub fn new(
         key: String,
         operator: Operator,
@@ -260,7 +275,7 @@ impl Requirement {
         &self.values
     }
 
-    /// Reports whether a label's value matches; `None` stands for a missing label.
+    /// Reports whether a label's value matches; `None` means that the label is missing.
     pub fn matches(&self, label: Option<&str>) -> bool {
         let has = |value: &str| {
             self.values

@@ -147,6 +147,8 @@ fn the_object_form_is_the_same_selector() {
     assert_eq!(parsed, parse("!alpha,app=web,tier notin (a,b)"));
     assert_eq!(parsed.required_value("app"), Some("web"));
     assert_eq!(parsed.required_value("tier"), None);
+    assert_eq!(parsed.required_label(), Some(("app", "web")));
+    assert_eq!(parse("!alpha,tier notin (a,b)").required_label(), None);
 }
 
 #[test]
@@ -237,7 +239,7 @@ fn requirements() -> impl Strategy<Value = Requirement> {
 
 proptest! {
     #[test]
-    fn what_is_printed_parses_to_the_same(list in prop::collection::vec(requirements(), 0..5)) {
+    fn printed_text_parses_to_the_same_value(list in prop::collection::vec(requirements(), 0..5)) {
         let selector = LabelSelector::new(list);
         prop_assert_eq!(parse(&selector.to_string()), selector);
     }

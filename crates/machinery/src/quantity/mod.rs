@@ -146,7 +146,7 @@ impl Quantity {
         Self::from_number(self.number.round_up(i64::from(scale)), self.format)
     }
 
-    /// The canonical text, whatever was parsed.
+    /// The canonical text, independent of the parsed form.
     pub fn canonical(&self) -> String {
         if self.is_zero() {
             return "0".into();

@@ -64,7 +64,7 @@ fn a_text_that_looks_canonical_is_kept_and_letters_run_out_beyond_exa() {
 }
 
 #[test]
-fn what_is_not_a_quantity_says_why() {
+fn errors_of_invalid_quantities_say_why() {
     for text in ["", "1.2.3", "1x", "1 ", " 1", "--1x", "1Q", "1e1.5", "é"] {
         assert_eq!(Quantity::parse(text), Err(QuantityError::Format), "{text}");
     }
@@ -183,7 +183,7 @@ fn beyond_letters(quantity: &Quantity) -> bool {
 
 proptest! {
     #[test]
-    fn what_is_printed_parses_to_the_same(text in quantities()) {
+    fn printed_text_parses_to_the_same_value(text in quantities()) {
         let quantity = q(&text);
         prop_assume!(!beyond_letters(&quantity));
         prop_assert_eq!(&q(&quantity.to_string()), &quantity);

@@ -1,9 +1,8 @@
 //! Scanning JSON in blocks of 64 bytes: strings and brackets as bit masks.
 //!
-//! Bit n of a mask stands for byte n of the block. Sixteen bytes are compared at once, with instructions that every
-//! processor of the architecture has.
+//! Bit n of a mask is for byte n of the block. Sixteen bytes are compared at once.
 
-use wide::u8x16;
+use super::lanes::Lanes;
 
 /// The size of a block.
 pub const BLOCK: usize = 64;
@@ -36,6 +35,17 @@ struct Masks {
 }
 
 /// Returns the brackets of a block, and the state for the next.
+///
+/// ```
+/// use kubewright_machinery::scan::{BLOCK, Carry, brackets};
+///
+/// let mut block = [b' '; BLOCK];
+/// block[..8].copy_from_slice(br#"{"a":"{""#);
+/// let (found, next) = brackets(&block, Carry::default());
+/// // The second brace is part of a string.
+/// assert_eq!((found.opening, found.closing), (1, 0));
+/// assert!(!next.in_string);
+/// ```
 #[inline]
 pub fn brackets(block: &[u8; BLOCK], carry: Carry) -> (Brackets, Carry) {
     let masks = masks(block);
@@ -104,18 +114,16 @@ const BRACE_BIT: u8 = 0x20;
 
 #[inline]
 fn masks(block: &[u8; BLOCK]) -> Masks {
-    let [quote, escape, open, close, brace_bit] =
-        [b'"', b'\\', b'{', b'}', BRACE_BIT].map(u8x16::splat);
     let mut masks = Masks::default();
     let (quarters, _) = block.as_chunks::<16>();
     for (n, quarter) in quarters.iter().enumerate() {
-        let bytes = u8x16::new(*quarter);
-        let braces = bytes | brace_bit;
-        let bits = |found: u8x16| u64::from(found.to_bitmask()) << (n * 16);
-        masks.quotes |= bits(bytes.simd_eq(quote));
-        masks.escapes |= bits(bytes.simd_eq(escape));
-        masks.opening |= bits(braces.simd_eq(open));
-        masks.closing |= bits(braces.simd_eq(close));
+        let bytes = Lanes::new(*quarter);
+        let braces = bytes.with(BRACE_BIT);
+        let bits = |found: u16| u64::from(found) << (n * 16);
+        masks.quotes |= bits(bytes.equal(b'"'));
+        masks.escapes |= bits(bytes.equal(b'\\'));
+        masks.opening |= bits(braces.equal(b'{'));
+        masks.closing |= bits(braces.equal(b'}'));
     }
     masks
 }

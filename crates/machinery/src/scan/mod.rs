@@ -1,6 +1,6 @@
 //! The ends of strings, objects and arrays in encoded JSON, at memory speed.
 //!
-//! Only quotes, backslashes and brackets are examined; whoever decodes a value finds what is wrong inside of it. Nothing
+//! Only quotes, backslashes and brackets are examined; errors inside a value are found when it is decoded. Nothing
 //! recurses, and nothing reads past the end.
 //!
 //! ```
@@ -15,10 +15,12 @@
 //! | module | contents |
 //! |---|---|
 //! | `blocks` | strings and brackets of 64 bytes as bit masks |
+//! | `lanes` | sixteen bytes that are compared at once |
 
 mod blocks;
+mod lanes;
 
-use wide::u8x16;
+use lanes::Lanes;
 
 pub use blocks::{BLOCK, Brackets, Carry, brackets};
 
@@ -35,9 +37,7 @@ pub fn quote_or_backslash(json: &[u8], at: usize) -> usize {
             let found = rest.iter().position(ends).unwrap_or(rest.len());
             return json.len() - rest.len() + found;
         };
-        let bytes = u8x16::new(*chunk);
-        let ends = bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'));
-        let ends = ends.to_bitmask();
+        let ends = Lanes::new(*chunk).equal_either(b'"', b'\\');
         if ends != 0 {
             return json.len() - rest.len() + ends.trailing_zeros() as usize;
         }

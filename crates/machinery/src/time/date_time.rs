@@ -3,6 +3,13 @@
 use super::Layout;
 
 /// Reports whether a text has the format `date`: `2006-01-02`, a day that exists.
+///
+/// ```
+/// use kubewright_machinery::time::is_date;
+///
+/// assert!(is_date("2024-02-29"));
+/// assert!(!is_date("2023-02-29"));
+/// ```
 pub fn is_date(text: &str) -> bool {
     Layout::Date.parse(text).is_ok()
 }

@@ -75,6 +75,12 @@ pub fn parse_duration(text: &str) -> Result<i64, DurationError> {
 }
 
 /// Formats nanoseconds as Go does: `1h0m0s`, `1.5s`, `300ms`.
+///
+/// ```
+/// use kubewright_machinery::time::format_duration;
+///
+/// assert_eq!(format_duration(90_000_000_000), "1m30s");
+/// ```
 pub fn format_duration(nanos: i64) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     let nanos = nanos.unsigned_abs();
@@ -97,6 +103,12 @@ pub fn format_duration(nanos: i64) -> String {
 }
 
 /// Formats an age with two or three digits, as tables show it: `5m`, `3h20m`, `2d3h`.
+///
+/// ```
+/// use kubewright_machinery::time::human_duration;
+///
+/// assert_eq!(human_duration(12_000), "3h20m");
+/// ```
 pub fn human_duration(seconds: i64) -> String {
     let two = |a: i64, unit: char, b: i64, small: char| match b {
         0 => format!("{a}{unit}"),
@@ -120,6 +132,12 @@ pub fn human_duration(seconds: i64) -> String {
 }
 
 /// Formats an age in one unit: `5m`, `3h`, `2d`.
+///
+/// ```
+/// use kubewright_machinery::time::short_human_duration;
+///
+/// assert_eq!(short_human_duration(12_000), "3h");
+/// ```
 pub fn short_human_duration(seconds: i64) -> String {
     let hours = seconds / 3600;
     match () {

@@ -87,7 +87,7 @@ impl Time {
         self.nanos
     }
 
-    /// Reports whether the time is the start of year 1, which stands for an unset time.
+    /// Reports whether the time is the start of year 1, which means an unset time.
     pub fn is_zero(self) -> bool {
         self.seconds == -YEAR_ONE && self.nanos == 0
     }

@@ -50,6 +50,14 @@ pub fn validate_label_selector(
 }
 
 /// Reports whether a selector holds a value that no label can have, so that an update may keep it.
+///
+/// ```
+/// use kubewright_machinery::validation::has_invalid_values;
+/// use serde_json::json;
+///
+/// let expression = json!({"key": "app", "operator": "In", "values": ["web shop"]});
+/// assert!(has_invalid_values(&json!({"matchExpressions": [expression]})));
+/// ```
 pub fn has_invalid_values(selector: &Value) -> bool {
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
     let mut values = expressions.into_iter().flatten().flat_map(values);
@@ -57,6 +65,19 @@ pub fn has_invalid_values(selector: &Value) -> bool {
 }
 
 /// Checks one expression of a label selector: `{key, operator, values}`.
+///
+/// ```
+/// use kubewright_machinery::{
+///     field::Path,
+///     validation::{LabelSelectorOptions, validate_label_requirement},
+/// };
+/// use serde_json::json;
+///
+/// let expression = json!({"key": "app", "operator": "Exists", "values": ["web"]});
+/// let options = LabelSelectorOptions::default();
+/// let errors = validate_label_requirement(&expression, options, &Path::new("selector"));
+/// assert_eq!(errors[0].field, "selector.values");
+/// ```
 pub fn validate_label_requirement(
     expression: &Value,
     options: LabelSelectorOptions,

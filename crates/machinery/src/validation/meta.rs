@@ -80,7 +80,17 @@ pub fn validate_object_meta(
     errors
 }
 
-/// Checks the metadata of an object against what it was. `path` is where the metadata is.
+/// Validates changes of an object's metadata. `path` is the path of the metadata.
+///
+/// ```
+/// use kubewright_machinery::{field::Path, validation::validate_object_meta_update};
+/// use serde_json::json;
+///
+/// let old = json!({"name": "web", "uid": "1", "resourceVersion": "5"});
+/// let new = json!({"name": "shop", "uid": "1", "resourceVersion": "5"});
+/// let errors = validate_object_meta_update(&new, &old, &Path::new("metadata"));
+/// assert_eq!(errors[0].field, "metadata.name");
+/// ```
 pub fn validate_object_meta_update(new: &Value, old: &Value, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     if !get(old, "deletionTimestamp").is_null() {

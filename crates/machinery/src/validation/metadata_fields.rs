@@ -19,6 +19,14 @@ const MAX_FIELD_MANAGER: usize = 128;
 const MAX_SUBRESOURCE: usize = 256;
 
 /// Checks labels, given as an object of strings.
+///
+/// ```
+/// use kubewright_machinery::{field::Path, validation::validate_labels};
+/// use serde_json::json;
+///
+/// let errors = validate_labels(&json!({"app": "web shop"}), &Path::new("metadata").child("labels"));
+/// assert_eq!(errors[0].field, "metadata.labels");
+/// ```
 pub fn validate_labels(labels: &Value, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     for (key, value) in strings(labels) {
@@ -33,6 +41,15 @@ pub fn validate_labels(labels: &Value, path: &Path) -> ErrorList {
 }
 
 /// Checks annotations, given as an object of strings. The case of keys does not matter.
+///
+/// ```
+/// use kubewright_machinery::{field::Path, validation::validate_annotations};
+/// use serde_json::json;
+///
+/// let path = Path::new("metadata").child("annotations");
+/// assert!(validate_annotations(&json!({"Example.com/note": "any text"}), &path).is_empty());
+/// assert_eq!(validate_annotations(&json!({"a b": ""}), &path).len(), 1);
+/// ```
 pub fn validate_annotations(annotations: &Value, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     let mut size = 0usize;
@@ -49,6 +66,16 @@ pub fn validate_annotations(annotations: &Value, path: &Path) -> ErrorList {
 }
 
 /// Checks owners, of which at most one may be the controller.
+///
+/// ```
+/// use kubewright_machinery::{field::Path, validation::validate_owner_references};
+/// use serde_json::json;
+///
+/// let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": true});
+/// let path = Path::new("metadata").child("ownerReferences");
+/// assert!(validate_owner_references(&json!([owner]), &path).is_empty());
+/// assert_eq!(validate_owner_references(&json!([owner, owner]), &path).len(), 1);
+/// ```
 pub fn validate_owner_references(owners: &Value, path: &Path) -> ErrorList {
     let list = OwnerReference::list(owners);
     let mut errors = ErrorList::new();
@@ -74,6 +101,15 @@ pub fn validate_owner_references(owners: &Value, path: &Path) -> ErrorList {
 }
 
 /// Checks the names of finalizers, and that not both ways of deleting dependents are asked for.
+///
+/// ```
+/// use kubewright_machinery::{field::Path, validation::validate_finalizers};
+/// use serde_json::json;
+///
+/// let path = Path::new("metadata").child("finalizers");
+/// assert!(validate_finalizers(&json!(["example.com/dns"]), &path).is_empty());
+/// assert_eq!(validate_finalizers(&json!(["orphan", "foregroundDeletion"]), &path).len(), 1);
+/// ```
 pub fn validate_finalizers(finalizers: &Value, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     for finalizer in list(finalizers) {
@@ -93,6 +129,14 @@ pub fn validate_finalizers(finalizers: &Value, path: &Path) -> ErrorList {
 }
 
 /// Checks finalizers of built-in kinds, which must be known or carry a domain, on top of [`validate_finalizers`].
+///
+/// ```
+/// use kubewright_machinery::{field::Path, validation::validate_builtin_finalizers};
+/// use serde_json::json;
+///
+/// let errors = validate_builtin_finalizers(&json!(["orphan", "mine"]), &Path::new("finalizers"));
+/// assert_eq!(errors[0].field, "finalizers[1]");
+/// ```
 pub fn validate_builtin_finalizers(finalizers: &Value, path: &Path) -> ErrorList {
     let known = |f: &str| matches!(f, "kubernetes" | "orphan" | "foregroundDeletion");
     list(finalizers)
@@ -106,6 +150,15 @@ pub fn validate_builtin_finalizers(finalizers: &Value, path: &Path) -> ErrorList
 }
 
 /// Checks that an object that is being deleted gets no new finalizers.
+///
+/// ```
+/// use kubewright_machinery::{field::Path, validation::validate_no_new_finalizers};
+/// use serde_json::json;
+///
+/// let (old, new) = (json!(["a/b"]), json!(["a/b", "c/d"]));
+/// assert!(validate_no_new_finalizers(&old, &new, &Path::new("finalizers")).is_empty());
+/// assert_eq!(validate_no_new_finalizers(&new, &old, &Path::new("finalizers")).len(), 1);
+/// ```
 pub fn validate_no_new_finalizers(new: &Value, old: &Value, path: &Path) -> ErrorList {
     let old: BTreeSet<&str> = list(old).collect();
     let extra: BTreeSet<&str> = list(new).filter(|f| !old.contains(f)).collect();
@@ -123,6 +176,15 @@ pub fn validate_no_new_finalizers(new: &Value, old: &Value, path: &Path) -> Erro
 }
 
 /// Checks who manages which fields.
+///
+/// ```
+/// use kubewright_machinery::{field::Path, validation::validate_managed_fields};
+/// use serde_json::json;
+///
+/// let entry = json!({"manager": "kubectl", "operation": "Replace", "fieldsType": "FieldsV1"});
+/// let errors = validate_managed_fields(&json!([entry]), &Path::new("managedFields"));
+/// assert_eq!(errors[0].field, "managedFields[0].operation");
+/// ```
 pub fn validate_managed_fields(entries: &Value, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     for (i, entry) in entries.as_array().into_iter().flatten().enumerate() {
@@ -153,6 +215,14 @@ pub fn validate_managed_fields(entries: &Value, path: &Path) -> ErrorList {
 }
 
 /// Checks the name of a field manager: not too long, and printable.
+///
+/// ```
+/// use kubewright_machinery::{field::Path, validation::validate_field_manager};
+///
+/// let path = Path::new("fieldManager");
+/// assert!(validate_field_manager("web-operator", &path).is_empty());
+/// assert_eq!(validate_field_manager("web\n", &path).len(), 1);
+/// ```
 pub fn validate_field_manager(manager: &str, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     if manager.len() > MAX_FIELD_MANAGER {

@@ -1,6 +1,6 @@
 //! The rules that all objects share: names, metadata and label selectors.
 //!
-//! | module | what it checks |
+//! | module | checks |
 //! |---|---|
 //! | [`names`] | the formats of names, labels and paths |
 //! | `meta` | an object's metadata, on create and on update |

@@ -1,7 +1,7 @@
 //! Formats of single strings: DNS labels, label keys and values, config keys, ports, and the names of objects.
 //!
 //! Every check returns the reasons why a string does not fit, as sentences that end up in field errors; an empty list
-//! means that it fits. Nothing here knows of fields or objects.
+//! means that it is valid. This module does not know fields or objects.
 //!
 //! Two checks exist in two wordings, as in Kubernetes: object names count `characters`, label keys and everything that
 //! is declared with format tags count `bytes`. Both count bytes.
@@ -307,7 +307,7 @@ pub fn name_is_path_segment(name: &str, form: NameForm) -> Vec<String> {
     }
 }
 
-/// A rule, with examples and the regular expression that stands for it.
+/// A rule, with examples and its regular expression.
 pub fn regex_error(rule: &str, regex: &str, examples: &[&str]) -> String {
     if examples.is_empty() {
         return format!("{rule} (regex used for validation is '{regex}')");
