@@ -1,8 +1,8 @@
 //! `FieldsV1`: sets as JSON.
 //!
 //! Each path element is an object key: `f:name`, `k:{"name":"a"}`, `v:"value"`, `i:3`. An empty object means that the
-//! path is a member; `.` says so if there are members below it, too. Elements of an unknown kind are left
-//! out together with what is below them, since a later version may know them.
+//! path is a member; `.` marks a member that also has members below it. Elements of an unknown kind are left out
+//! together with everything below them, since a later version may know them.
 
 use super::{FieldSet, KeyField, Node, PathElement};
 use kubewright_machinery::{

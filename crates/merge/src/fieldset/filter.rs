@@ -61,7 +61,7 @@ impl Pattern {
         }
     }
 
-    /// Returns a pattern that matches whatever either one matches.
+    /// Returns the union of two patterns.
     pub fn or(mut self, other: Pattern) -> Pattern {
         if self.everything || other.everything {
             return Pattern {

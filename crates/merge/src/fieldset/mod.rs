@@ -222,7 +222,7 @@ impl FieldSet {
         at.ok().and_then(|at| self.nodes.get(at))
     }
 
-    /// Adds a node with what is below it; cheap when nodes come in order.
+    /// Adds a node with everything below it; cheap when nodes are added in order.
     pub(crate) fn push(&mut self, element: PathElement, member: bool, below: FieldSet) {
         let Some(node) = Node::new(element, member, Some(below)) else {
             return;

@@ -55,7 +55,7 @@ impl FieldSet {
 }
 
 impl Node {
-    /// The end of the node's name, and what is below it.
+    /// The end of the node's name, and everything below it.
     fn write_below(&self, out: &mut String) {
         out.push_str("\":");
         match &self.below {

@@ -10,8 +10,8 @@
 //! - `test` compares scalars by their JSON text: `1.0` is not `1`, and a value with `<`, `>` or `&` equals only if the
 //!   patch writes these characters escaped, as the server does.
 //!
-//! Invariants: no more than [`MAX_OPERATIONS`] operations, no more than [`MAX_COPY_BYTES`] copied, no document deeper
-//! than [`VALUE_DEPTH`]. A failed patch yields no document.
+//! Invariants: no more than [`MAX_OPERATIONS`] operations, no more than [`MAX_COPY_BYTES`] copied, no more than [`MAX_WORK`]
+//! elements moved or read, no document deeper than [`VALUE_DEPTH`]. A failed patch yields no document.
 
 mod decode;
 mod equality;
@@ -32,6 +32,12 @@ pub const MAX_OPERATIONS: usize = 10_000;
 
 /// The maximum number of bytes that the `copy` operations of one patch may add, measured as JSON.
 pub const MAX_COPY_BYTES: usize = kubewright_machinery::limits::MAX_REQUEST_BYTES;
+
+/// The maximum number of array elements that one patch may move to make or close gaps, together with the values and bytes that
+/// it reads to compare or move them.
+///
+/// Kubernetes has no such bound: there, 10,000 insertions at the start of a long array take as long as they take.
+pub const MAX_WORK: usize = 1 << 24;
 
 /// A decoded patch: operations in order.
 #[derive(Debug, Default)]
@@ -56,13 +62,34 @@ pub enum DecodeError {
 
 /// A patch that cannot be applied. Kubernetes responds with 422.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ApplyError(String);
+#[error("{message}")]
+pub struct ApplyError {
+    message: String,
+    too_costly: bool,
+}
 
 impl ApplyError {
     /// Reports whether a `test` found another value than it expected.
     pub fn is_failed_test(&self) -> bool {
-        self.0.ends_with(": test failed")
+        self.message.ends_with(": test failed")
+    }
+
+    /// Reports whether the patch takes more than [`MAX_WORK`]. The right response is a 413.
+    ///
+    /// ```
+    /// use kubewright_merge::json_patch::{Decoding, Patch, apply};
+    /// use serde_json::json;
+    ///
+    /// let operations = vec![json!({"op": "add", "path": "/items/0", "value": 1}); 2000];
+    /// let patch = Patch::decode(json!(operations).to_string().as_bytes(), Decoding::Checked)?;
+    /// assert!(apply(json!({"items": vec![1; 1000]}), &patch).is_ok());
+    ///
+    /// let error = apply(json!({"items": vec![1; 100_000]}), &patch).unwrap_err();
+    /// assert!(error.is_too_costly());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_too_costly(&self) -> bool {
+        self.too_costly
     }
 }
 
@@ -86,6 +113,7 @@ pub fn apply(document: Value, patch: &Patch) -> Result<Value, ApplyError> {
         depth: depth_of(&document),
         document,
         copied: 0,
+        work: 0,
     };
     for operation in &patch.operations {
         run.step(operation)?;
@@ -152,6 +180,8 @@ enum Member {
 struct Run {
     document: Value,
     copied: usize,
+    /// The elements moved and the values and bytes read so far.
+    work: usize,
     /// An upper bound of the document's depth.
     depth: usize,
 }
@@ -182,6 +212,7 @@ impl Run {
                 "add operation does not apply: doc is missing path: \"{path}\": {MISSING}"
             ));
         };
+        spend(&mut self.work, container.elements_after(&key))?;
         container
             .add(&key, value)
             .map_err(|e| error(format!("error in add for path: '{path}': {e}")))
@@ -196,6 +227,7 @@ impl Run {
                 "remove operation does not apply: doc is missing path: \"{path}\": {MISSING}"
             ));
         };
+        spend(&mut self.work, container.elements_after(&key))?;
         match container.remove(&key) {
             Ok(_) => Ok(()),
             Err(e) => fail(format!("error in remove for path: '{path}': {e}")),
@@ -240,6 +272,7 @@ impl Run {
                 "move operation does not apply: doc is missing from path: {from}: {MISSING}"
             ));
         };
+        spend(&mut self.work, container.elements_after(&key))?;
         let value = container
             .remove(&key)
             .map_err(|e| error(format!("error in move for path: '{key}': {e}")))?;
@@ -252,6 +285,7 @@ impl Run {
                 "move operation does not apply: doc is missing destination path: {path}: {MISSING}"
             ));
         };
+        spend(&mut self.work, container.elements_after(&key))?;
         container
             .add(&key, value)
             .map_err(|e| error(format!("error in move for path: '{path}': {e}")))
@@ -262,6 +296,9 @@ impl Run {
             .path("operation missing path field")
             .map_err(|e| error(format!("test operation failed to decode path: {e}")))?;
         let expected = operation.value.as_deref();
+        // Nested values are read once for each level around them.
+        let read = expected.map_or(0, |expected| expected.get().len());
+        spend(&mut self.work, read)?;
         let holds = if path.is_empty() {
             equality::same(&self.document, expected)
         } else {
@@ -314,6 +351,7 @@ impl Run {
                 "copy operation does not apply: doc is missing destination path: {path}: {MISSING}"
             ));
         };
+        spend(&mut self.work, container.elements_after(&key))?;
         container
             .add(&key, value)
             .map_err(|e| error(format!("error while adding value during copy: {e}")))
@@ -337,6 +375,9 @@ impl Run {
             self.depth += below;
             return Ok(());
         }
+        // Both are measured by reading them whole.
+        let size = values_in(&self.document).saturating_add(values_in(value));
+        spend(&mut self.work, size)?;
         self.depth = depth_of(&self.document);
         self.deepen(path, depth_of(value))
     }
@@ -380,6 +421,15 @@ impl Member {
     }
 }
 
+/// Returns the number of values in a value, itself included.
+fn values_in(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(values_in).sum::<usize>() + 1,
+        Value::Object(fields) => fields.values().map(values_in).sum::<usize>() + 1,
+        _ => 1,
+    }
+}
+
 fn json_size(value: &Value) -> usize {
     let mut text = String::new();
     JsonStyle::Standard.write(&mut text, value);
@@ -387,7 +437,24 @@ fn json_size(value: &Value) -> usize {
 }
 
 fn error(message: String) -> ApplyError {
-    ApplyError(message)
+    ApplyError {
+        message,
+        too_costly: false,
+    }
+}
+
+/// Counts work, and fails if it is too much.
+fn spend(work: &mut usize, more: usize) -> Result<(), ApplyError> {
+    *work = work.saturating_add(more);
+    if *work <= MAX_WORK {
+        return Ok(());
+    }
+    Err(ApplyError {
+        message: format!(
+            "the JSON patch moves or reads more than {MAX_WORK} elements; change long arrays at their end, or send a merge patch"
+        ),
+        too_costly: true,
+    })
 }
 
 fn fail<T>(message: String) -> Result<T, ApplyError> {

@@ -62,6 +62,15 @@ impl<'d> Container<'d> {
         }
     }
 
+    /// Returns the number of elements that have to move if one is added or removed at `key`.
+    pub(super) fn elements_after(&self, key: &str) -> usize {
+        let Container::Array(items) = self else {
+            return 0;
+        };
+        let index = parse_index(key).and_then(|index| existing(index, items.len() + 1));
+        index.map_or(0, |index| items.len().saturating_sub(index))
+    }
+
     /// Overwrites the value of `key`.
     pub(super) fn set(self, key: &str, value: Value) -> Result<(), String> {
         match self {

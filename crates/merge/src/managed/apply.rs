@@ -43,7 +43,7 @@ use serde_json::Value;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Apply<'a> {
-    /// The object before the write; `empty` when it is to be created.
+    /// The object before the write; `empty` for a creation.
     pub live: &'a Value,
     /// The encoding of an empty object of the kind, as for [`update`](super::update()).
     pub empty: &'a Value,
@@ -244,7 +244,7 @@ fn claim(
     (managed.entries.len() - 1, None)
 }
 
-/// Removes fields that nobody can own from the entry, and sets the time if the object changed.
+/// Removes fields that cannot be owned from the entry, and sets the time if the object changed.
 fn settle(managed: &mut ManagedFields, own: usize, changed: Option<Time>) {
     let Some(entry) = managed.entries.get_mut(own) else {
         return;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const MAX_UPDATE_MANAGERS: usize = 10;
 const ANCIENT: &str = "ancient-changes";
 
-/// Merges the oldest update entries until no more than ten are left, or no two of one version can be merged.
+/// Merges the oldest update entries until at most ten are left, or no two have the same version.
 pub(super) fn cap(managed: &mut ManagedFields) {
     let updates = managed
         .entries

@@ -1,7 +1,7 @@
 //! The annotation of client-side apply, for users who move from it to server-side apply.
 //!
-//! Only the manager `kubectl` is concerned. Fields that client-side apply had set and that nobody changed since are no
-//! conflict for it, and the annotation follows what it applies, so that it can go back.
+//! This applies only to the manager `kubectl`. Fields that client-side apply had set and that have not changed since
+//! are not conflicts for it, and the annotation is kept up to date, so that client-side apply can be used again.
 
 use super::apply::Apply;
 use super::endpoint::Endpoint;
@@ -94,7 +94,7 @@ fn null_to_empty(annotations: &mut Map<String, Value>) {
     }
 }
 
-/// The value with the entries of its maps sorted by name, whatever order maps keep.
+/// The value with the entries of its maps sorted by name.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(sorted).collect(),

@@ -25,7 +25,7 @@ struct Changes<'a, S> {
     elsewhere: BTreeMap<String, Option<Comparison>>,
 }
 
-/// The fields that identify an object or belong to the server, which nobody owns.
+/// The fields that identify an object or belong to the server, which have no owner.
 static NOBODYS: LazyLock<FieldSet> = LazyLock::new(|| {
     let top: [&[&str]; 3] = [&["apiVersion"], &["kind"], &["metadata"]];
     let metadata = [
@@ -46,7 +46,7 @@ static NOBODYS: LazyLock<FieldSet> = LazyLock::new(|| {
         .collect()
 });
 
-/// A set without the fields that nobody owns.
+/// A set without the fields that cannot be owned.
 pub(super) fn strip(set: &FieldSet) -> FieldSet {
     set.difference(&NOBODYS)
 }

@@ -1,6 +1,6 @@
 //! Removes fields that a manager applied before and no longer applies.
 //!
-//! A field is removed if the manager owned it, does not name it now, and nobody else owns it. What the manager never
+//! A field is removed if the manager owned it, does not name it now, and no other manager owns it. What the manager never
 //! owned stays, even inside of something it drops.
 
 use super::endpoint::{ConvertError, Endpoint};

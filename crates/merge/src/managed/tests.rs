@@ -326,7 +326,7 @@ fn applying_creates_merges_and_prunes() {
 }
 
 #[test]
-fn what_others_own_is_not_pruned() {
+fn fields_of_other_managers_are_not_pruned() {
     let live = applied(
         &empty(),
         patch(json!({"replicas": 1, "image": "a"})),

@@ -122,7 +122,7 @@ pub enum Error {
     /// The patch does not fit the object. Kubernetes responds with 500.
     #[error("{0}")]
     Internal(String),
-    /// Somebody changed what the patch changes; [`diff3`] only.
+    /// The current object has changed where the patch changes it; [`diff3`] only.
     #[error("patch:\n{patch}\nconflicts with changes made from original to current:\n{changes}\n")]
     Conflict {
         /// The patch, as JSON.

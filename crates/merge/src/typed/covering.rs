@@ -10,6 +10,14 @@ const MAX_PAIRS: usize = 4096;
 
 /// Reports whether [`merge`](super::merge) of `over` into `base` gives `base`, without merging. In doubt
 /// (items that occur twice, very long lists, values that do not fit the schema) it returns `false`.
+///
+/// ```
+/// use kubewright_merge::{schema::Deduced, typed};
+/// use serde_json::json;
+///
+/// assert!(typed::covers(Deduced, &json!({"a": 1, "b": 2}), &json!({"b": 2})));
+/// assert!(!typed::covers(Deduced, &json!({"a": 1, "b": 2}), &json!({"b": 3})));
+/// ```
 pub fn covers<S: Schema>(schema: S, base: &Value, over: &Value) -> bool {
     walk(schema, base, over, 0)
 }

@@ -11,6 +11,16 @@ use serde_json::{Map, Value};
 ///
 /// A list item that occurs twice is a member without anything below it.
 ///
+/// ```
+/// use kubewright_merge::{schema::Deduced, typed};
+/// use serde_json::json;
+///
+/// let set = typed::to_field_set(Deduced, &json!({"spec": {"size": 1}}))?;
+/// let paths: Vec<String> = set.paths().iter().map(ToString::to_string).collect();
+/// assert_eq!(paths, [".spec", ".spec.size"]);
+/// # Ok::<(), typed::Problems>(())
+/// ```
+///
 /// # Errors
 ///
 /// Returns the problems of a value that does not fit the schema.
@@ -28,7 +38,7 @@ pub fn to_named_field_set<S: Schema>(schema: S, value: &Value) -> Result<FieldSe
     walk(schema, value, Named::Always, 0).map(|(_, below)| below)
 }
 
-/// The rule by which a struct field that is no leaf is a member.
+/// The rule by which a struct field that is not a leaf is a member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
     /// It is a member when it is empty or `null`.

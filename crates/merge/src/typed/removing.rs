@@ -10,11 +10,31 @@ use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 
 /// Returns the value without the members of `set` and everything below them. Copies only what is kept.
+///
+/// ```
+/// use kubewright_merge::{schema::Deduced, typed};
+/// use serde_json::json;
+///
+/// let value = json!({"a": 1, "b": {"c": 2, "d": 3}});
+/// let changes = typed::compare(Deduced, &json!({"b": {"c": 1}}), &json!({"b": {"c": 2}}))?;
+/// assert_eq!(typed::remove_items(Deduced, &value, &changes.modified), json!({"a": 1, "b": {"d": 3}}));
+/// # Ok::<(), typed::Problems>(())
+/// ```
 pub fn remove_items<S: Schema>(schema: S, value: &Value, set: &FieldSet) -> Value {
     walk(schema, value, set, Mode::Remove, 0)
 }
 
 /// Returns the value with the members of `set` only.
+///
+/// ```
+/// use kubewright_merge::{schema::Deduced, typed};
+/// use serde_json::json;
+///
+/// let value = json!({"a": 1, "b": {"c": 2, "d": 3}});
+/// let changes = typed::compare(Deduced, &json!({"b": {"c": 1}}), &json!({"b": {"c": 2}}))?;
+/// assert_eq!(typed::extract_items(Deduced, &value, &changes.modified), json!({"b": {"c": 2}}));
+/// # Ok::<(), typed::Problems>(())
+/// ```
 pub fn extract_items<S: Schema>(schema: S, value: &Value, set: &FieldSet) -> Value {
     walk(schema, value, set, Mode::Extract, 0)
 }

@@ -192,7 +192,7 @@ fn changes_additions_and_removals_are_distinguished() {
 }
 
 #[test]
-fn the_order_of_items_is_no_difference() {
+fn the_order_of_items_is_not_a_difference() {
     let c = compare(
         T(&ROOT),
         &json!({"set": ["a", "b"], "items": [{"name": "a"}, {"name": "b"}]}),

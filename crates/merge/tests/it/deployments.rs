@@ -54,7 +54,7 @@ fn the_creator_owns_optional_structs_but_not_those_that_are_always_there() {
 }
 
 #[test]
-fn a_sidecar_survives_the_apply_of_somebody_else() {
+fn a_sidecar_survives_the_apply_of_another_manager() {
     let versions = OneVersion::default();
     let endpoint = endpoint(&versions);
     let empty = empty_deployment();

@@ -116,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_covered_is_not_changed_by_a_merge(a in object(), b in object(), items in prop::collection::vec(("[a-c]", "[x-y]"), 0..4), over in prop::collection::vec(("[a-c]", "[x-y]"), 0..4)) {
+    fn covered_values_are_not_changed_by_a_merge(a in object(), b in object(), items in prop::collection::vec(("[a-c]", "[x-y]"), 0..4), over in prop::collection::vec(("[a-c]", "[x-y]"), 0..4)) {
         let merged = typed::merge(Deduced, &a, &b).expect("merged");
         prop_assert_eq!(typed::covers(Deduced, &a, &b), merged == a);
         prop_assert!(typed::covers(Deduced, &merged, &b));
@@ -237,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn what_an_applier_gives_up_goes_unless_another_has_it(
+    fn released_fields_are_removed_unless_another_manager_owns_them(
         mine in prop::collection::btree_map("[a-e]", "[x-z]", 0..5),
         theirs in prop::collection::btree_map("[a-e]", "[x-z]", 0..5),
         left in prop::collection::btree_set("[a-e]", 0..5),
