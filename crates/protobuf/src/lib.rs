@@ -9,6 +9,7 @@
 //! | `encode` | [`encode()`]: an object to bytes; [`encode_watch_event`]: a frame of a watch |
 //! | `transcode` | [`Transcoder`]: the JSON text of objects to bytes, without a tree of values |
 //! | `decode` | [`decode()`]: bytes to an object |
+//! | `declared` | [`DeclaredType`]: a kind that is not built in, declared by its fields |
 //! | `error` | [`EncodeError`], [`DecodeError`], with the messages of the Go server |
 //! | `input` | the JSON to encode: a tree of values, or a text that is cut into tokens |
 //! | `layout` | the tables compiled for the wire: fields by number and by name |
@@ -16,7 +17,7 @@
 //!
 //! Bytes are an envelope: [`MAGIC`], then a message that names the kind and holds the object
 //! (`runtime.Unknown`). Kinds that have no protobuf form, custom resources and `Table` among them, are
-//! [`EncodeError::NoType`].
+//! [`EncodeError::NoType`]; a server declares the form of its own kinds as [`DeclaredType`].
 //!
 //! ```
 //! use serde_json::json;
@@ -41,6 +42,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod declared;
 mod decode;
 mod encode;
 mod error;
@@ -49,7 +51,8 @@ mod layout;
 mod transcode;
 mod wire;
 
-pub use decode::{Decoded, decode};
+pub use declared::{DeclareError, DeclaredType, MessageField, MessageType, ValueType};
+pub use decode::{Decoded, decode, decode_versions};
 pub use encode::{encode, encode_watch_event};
 pub use error::{DecodeError, EncodeError};
 pub use transcode::{ListType, ObjectType, Transcoder};

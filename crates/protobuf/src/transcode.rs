@@ -123,6 +123,19 @@ impl ObjectType {
         &self.kind
     }
 
+    /// Returns the type of a kind with this message.
+    pub(crate) fn declared(layout: &'static Message, api_version: &str, kind: &str) -> Self {
+        ObjectType {
+            layout,
+            api_version: api_version.into(),
+            kind: kind.into(),
+        }
+    }
+
+    pub(crate) fn layout(&self) -> &'static Message {
+        self.layout
+    }
+
     fn type_meta(&self) -> (&str, &str) {
         (&self.api_version, &self.kind)
     }
@@ -146,6 +159,11 @@ impl ListType {
                 kind: kind.to_owned(),
             }),
         }
+    }
+
+    /// Returns the list type of a declared kind.
+    pub(crate) fn declared(list: ObjectType, number: u32, item: &'static Message) -> Self {
+        ListType { list, number, item }
     }
 
     /// Appends the envelope and the metadata of a list. `items` is the sum of the lengths of its items, which must
@@ -209,7 +227,7 @@ impl Transcoder {
         Self::default()
     }
 
-    /// Appends an object in its envelope. The envelope names the kind of the type, whatever the JSON says.
+    /// Appends an object in its envelope. The envelope names the kind of the type, not the one in the JSON.
     ///
     /// # Errors
     ///

@@ -22,11 +22,13 @@ pub(super) fn read(
         }
         // Infinities are no JSON numbers; Go cannot print them either.
         Shape::Float64 => Ok(f64::from_bits(reader.fixed64()?).into()),
+        Shape::Number => Ok(shortest(f64::from_bits(reader.fixed64()?))),
         Shape::String => Ok(text(reader.block()?).into()),
         Shape::Bytes => Ok(STANDARD.encode(reader.block()?).into()),
         Shape::Strings => strings(reader.block()?, earlier),
         Shape::Quantity => quantity(reader.block()?),
-        Shape::IntOrString => int_or_string(reader.block()?),
+        Shape::IntOrString => int_or_string(reader.block()?, |int| int as i32 as i64),
+        Shape::Int64OrString => int_or_string(reader.block()?, |int| int as i64),
         Shape::Time => {
             let block = reader.block()?;
             Ok(point_in_time(
@@ -60,7 +62,18 @@ pub(super) fn number(shape: &Shape, value: u64) -> Value {
         Shape::Int32 => (value as i32).into(),
         Shape::Uint32 => (value as u32).into(),
         Shape::Float64 => f64::from_bits(value).into(),
+        Shape::Number => shortest(f64::from_bits(value)),
         _ => (value as i64).into(),
+    }
+}
+
+/// Returns a float as Go prints it: an integer if it has no fraction.
+fn shortest(float: f64) -> Value {
+    // Larger ones may not be the integer that was meant.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match float.fract() == 0.0 && float.abs() <= EXACT {
+        true => (float as i64).into(),
+        false => float.into(),
     }
 }
 
@@ -77,7 +90,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
     out
 }
 
-/// A scalar's zero value, which is not printed where the type says so.
+/// A scalar's zero value, which is omitted if the type says so.
 pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Bool(value) => !value,
@@ -109,7 +122,7 @@ fn quantity(bytes: &[u8]) -> Result<Value, String> {
     Ok(value.into())
 }
 
-fn int_or_string(bytes: &[u8]) -> Result<Value, String> {
+fn int_or_string(bytes: &[u8], int_of: fn(u64) -> i64) -> Result<Value, String> {
     let (mut kind, mut int, mut string) = (0, 0, String::new());
     let mut reader = Reader::new(bytes);
     while !reader.is_empty() {
@@ -121,7 +134,7 @@ fn int_or_string(bytes: &[u8]) -> Result<Value, String> {
             }
             2 => {
                 tag.expect(VARINT, "IntVal")?;
-                int = reader.varint()? as i32;
+                int = int_of(reader.varint()?);
             }
             3 => {
                 tag.expect(LENGTH, "StrVal")?;

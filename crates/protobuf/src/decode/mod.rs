@@ -1,11 +1,11 @@
-//! Decodes bytes into objects, accepting whatever Go accepts.
+//! Decodes bytes into objects, accepting everything that Go accepts.
 //!
 //! Fields may come in any order; unknown ones are skipped; of repeated scalars the last counts; repeated messages
 //! merge. The result is the JSON form of the message: times and quantities as text, bytes in base64. Whether Go
 //! would print a field that was not sent is left to `kubewright_schema::normalize_typed`.
 //!
 //! Invariants: nothing is read past the end of a message; values nest no deeper than
-//! [`DOCUMENT_DEPTH`]; what is allocated is in proportion to the bytes.
+//! [`DOCUMENT_DEPTH`]; allocations are proportional to the size of the input.
 
 mod leaf;
 
@@ -14,7 +14,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     DecodeError, MAGIC,
-    layout::{Content, Lookup, Message, MessageId, Part, Parts, Shape, message, message_of_kind},
+    layout::{
+        Content, Empty, Lookup, Message, MessageId, Part, Parts, Shape, message, message_of_kind,
+    },
     wire::{FIXED64, LENGTH, Reader, Tag, VARINT},
 };
 
@@ -55,6 +57,53 @@ pub struct Decoded {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn decode(bytes: &[u8], default: (&str, &str)) -> Result<Decoded, DecodeError> {
+    decode_kind(bytes, default, message_of_kind)
+}
+
+/// Reads an object as [`decode`] does, also in versions that are not known: `same_fields` returns the API version whose objects
+/// have the same fields. The decoded object has the version of its envelope.
+///
+/// # Errors
+///
+/// Returns an error if the bytes are not an object of a known kind.
+///
+/// ```
+/// use kubewright_protobuf::{MAGIC, decode, decode_versions};
+///
+/// // Written by an older server: the API version, the kind, and an object without fields.
+/// let text = |field: u8, text: &str| [&[field << 3 | 2, text.len() as u8], text.as_bytes()].concat();
+/// let meta = [text(1, "networking.k8s.io/v1beta1"), text(2, "ServiceCIDR")].concat();
+/// let bytes = [&MAGIC[..], &[0x0a, meta.len() as u8], &meta, &[0x12, 0]].concat();
+///
+/// assert!(decode(&bytes, ("", "")).is_err());
+/// let decoded = decode_versions(&bytes, ("", ""), |version, _| {
+///     (version == "networking.k8s.io/v1beta1").then(|| "networking.k8s.io/v1".to_owned())
+/// })?;
+/// assert_eq!(decoded.value["apiVersion"], "networking.k8s.io/v1beta1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn decode_versions(
+    bytes: &[u8],
+    default: (&str, &str),
+    same_fields: impl FnOnce(&str, &str) -> Option<String>,
+) -> Result<Decoded, DecodeError> {
+    decode_kind(bytes, default, |api_version, kind| {
+        match message_of_kind(api_version, kind) {
+            Lookup::NoKind => match same_fields(api_version, kind) {
+                Some(known) => message_of_kind(&known, kind),
+                None => Lookup::NoKind,
+            },
+            found => found,
+        }
+    })
+}
+
+/// Reads an object in its envelope. `find` returns the message of a kind.
+pub(crate) fn decode_kind(
+    bytes: &[u8],
+    default: (&str, &str),
+    find: impl FnOnce(&str, &str) -> Lookup,
+) -> Result<Decoded, DecodeError> {
     let envelope = Envelope::read(bytes).map_err(DecodeError::Envelope)?;
     let (mut api_version, mut kind) = (envelope.api_version.clone(), envelope.kind.clone());
     // A version with two slashes is invalid.
@@ -78,7 +127,7 @@ pub fn decode(bytes: &[u8], default: (&str, &str)) -> Result<Decoded, DecodeErro
         kind: kind.clone(),
         message,
     };
-    let layout = match message_of_kind(&api_version, &kind) {
+    let layout = match find(&api_version, &kind) {
         Lookup::Found(layout) => layout,
         Lookup::NoKind => return Err(DecodeError::NoKind { api_version, kind }),
         Lookup::NoForm(name) => {
@@ -191,7 +240,17 @@ fn fields(
         return Err("exceeded max depth".into());
     }
     let fresh = object.is_empty();
-    parts(&layout.parts, layout.name, bytes, object, fresh, depth)
+    parts(&layout.parts, layout.name, bytes, object, fresh, depth)?;
+    for (json, empty) in &layout.collections {
+        if !object.contains_key(*json) {
+            let empty = match empty {
+                Empty::List => Value::Array(Vec::new()),
+                Empty::Map => Value::Object(Map::new()),
+            };
+            object.insert((*json).to_owned(), empty);
+        }
+    }
+    Ok(())
 }
 
 /// Reads one level of a message. `fresh` says that the object holds none of its fields yet.
@@ -447,7 +506,7 @@ impl Shape {
     fn wire(&self) -> u8 {
         match self {
             Shape::Bool | Shape::Int32 | Shape::Int64 | Shape::Uint32 => VARINT,
-            Shape::Float64 => FIXED64,
+            Shape::Float64 | Shape::Number => FIXED64,
             _ => LENGTH,
         }
     }

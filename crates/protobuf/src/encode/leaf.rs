@@ -37,7 +37,7 @@ impl<'a, S: Source<'a>, W: Sink> Encoder<'_, S, W> {
                 // Negative numbers are extended to 64 bits.
                 self.out.varint_field(at.number, value as u64);
             }
-            Shape::Float64 => {
+            Shape::Float64 | Shape::Number => {
                 let value = value
                     .map_or(Some(0.0), Json::float)
                     .ok_or(at.mismatch("number"))?;
@@ -83,7 +83,7 @@ impl<'a, S: Source<'a>, W: Sink> Encoder<'_, S, W> {
                 };
                 self.out.bytes_field(1, &text);
             }
-            Shape::IntOrString => {
+            Shape::IntOrString | Shape::Int64OrString => {
                 let mismatch = at.mismatch("int or string");
                 let none = Cow::Borrowed(&b""[..]);
                 let (kind, number, text) = match value {

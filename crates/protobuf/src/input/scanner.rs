@@ -180,7 +180,8 @@ impl Scanner<'_> {
         self.text.get(node.at()..node.end()).unwrap_or_default()
     }
 
-    /// Reads the fields of an object. Stops early, and says so, once it has read `enough` fields that are on the wire.
+    /// Reads the fields of an object. Stops early once it has read `enough` fields that are on the wire, and returns
+    /// whether it did.
     fn message(
         &mut self,
         layout: &'static Message,
@@ -260,7 +261,7 @@ impl Scanner<'_> {
         Node::new(kind, last as usize, 0)
     }
 
-    /// Skips an object or a list. Only brackets and strings are looked at.
+    /// Skips an object or a list. Only brackets and strings are examined.
     fn skip(&mut self) -> Result<Node, Fault> {
         let start = self.at;
         self.at = value_end(self.text, start).ok_or(Fault::Syntax)?;

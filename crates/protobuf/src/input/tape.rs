@@ -5,7 +5,7 @@
 //! strings and numbers are read when they are needed.
 //!
 //! Invariants: a node refers to slots and links that are on the tape, and to a range within the text. The structure of the
-//! text is checked, except in what is skipped; scalars are checked when they are read.
+//! text is checked, except in skipped values; scalars are checked when they are read.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
 //! Escapes in JSON strings.
 
-/// Replaces escapes by what they stand for; `None` if one is invalid.
+/// Replaces escapes by their characters; `None` if one is invalid.
 pub(super) fn unescape(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;

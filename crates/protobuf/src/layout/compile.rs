@@ -64,7 +64,7 @@ impl Compiler {
     fn id(&mut self, ty: &'static StructType) -> MessageId {
         *self.ids.entry(address(ty)).or_insert_with(|| {
             self.found.push(ty);
-            MessageId(self.found.len() - 1)
+            MessageId::BuiltIn(self.found.len() - 1)
         })
     }
 
@@ -99,6 +99,7 @@ impl Compiler {
             name: ty.name,
             parts: root.finish(),
             names: Index::new(names),
+            collections: Box::default(),
         }
     }
 

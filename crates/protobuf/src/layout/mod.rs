@@ -4,9 +4,12 @@
 //! flattened. On the wire they are ordered by number, with embedded structs as separate messages. A [`Message`] holds
 //! both views. All are compiled at first use and refer to each other by [`MessageId`].
 //!
+//! Messages of other types are declared at run time (`declared`).
+//!
 //! Invariants: the parts of a message ascend by number; each name of a message has a slot below [`Message::slots`].
 
 mod compile;
+mod declared;
 mod index;
 mod names;
 
@@ -20,9 +23,10 @@ use kubewright_catalog::{
     types::{Omit, StructType},
 };
 
+pub(crate) use declared::declare;
 use index::Index;
 
-/// A message: one struct of the catalog.
+/// A message: one struct of the catalog, or a declared one.
 pub(crate) struct Message {
     /// The struct's name, for errors.
     pub(crate) name: &'static str,
@@ -30,6 +34,15 @@ pub(crate) struct Message {
     pub(crate) parts: Parts,
     /// The fields by JSON name.
     names: Index,
+    /// The lists and maps that are empty, and not absent, in an object without them.
+    pub(crate) collections: Box<[(&'static str, Empty)]>,
+}
+
+/// An empty list or map.
+#[derive(Clone, Copy)]
+pub(crate) enum Empty {
+    List,
+    Map,
 }
 
 /// A field by its JSON name.
@@ -87,6 +100,8 @@ pub(crate) enum Shape {
     Int64,
     Uint32,
     Float64,
+    /// A `Float64` that is an integer in JSON if it has no fraction, as declared types have.
+    Number,
     String,
     Bytes,
     Message(MessageId),
@@ -96,6 +111,8 @@ pub(crate) enum Shape {
     Strings,
     Quantity,
     IntOrString,
+    /// An `IntOrString` of 64 bits, which declared types have.
+    Int64OrString,
     Time,
     MicroTime,
     Duration,
@@ -106,9 +123,13 @@ pub(crate) enum Shape {
     SchemaOrStrings(MessageId),
 }
 
-/// The place of a message among all.
+/// A reference to a message.
 #[derive(Clone, Copy)]
-pub(crate) struct MessageId(usize);
+pub(crate) enum MessageId {
+    /// The place among those of the catalog.
+    BuiltIn(usize),
+    Declared(&'static Message),
+}
 
 /// The message of a kind, if it is built in and has a protobuf form.
 pub(crate) fn message_of_kind(api_version: &str, kind: &str) -> Lookup {
@@ -157,8 +178,11 @@ pub(crate) enum Lookup {
 
 /// The message of that id.
 pub(crate) fn message(id: MessageId) -> &'static Message {
-    // Ids are handed out by the compiler alone, each for a message that it adds.
-    &LAYOUTS.messages[id.0]
+    match id {
+        // Ids are handed out by the compiler alone, each for a message that it adds.
+        MessageId::BuiltIn(place) => &LAYOUTS.messages[place],
+        MessageId::Declared(message) => message,
+    }
 }
 
 impl std::fmt::Debug for Message {

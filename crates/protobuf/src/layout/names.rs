@@ -14,7 +14,7 @@ const INITIALS: &[&str] = &[
     "tcp", "tls", "ttl", "tty", "uid", "uri", "url",
 ];
 
-/// Names that follow no rule: struct, JSON name, name in Go. An empty struct stands for any.
+/// Names that follow no rule: struct, JSON name, name in Go. An empty struct name matches any.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("", "chapAuthDiscovery", "DiscoveryCHAPAuth"),
     ("", "chapAuthSession", "SessionCHAPAuth"),

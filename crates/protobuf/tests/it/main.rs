@@ -1,6 +1,7 @@
 //! Tests of the crate from outside.
 
 mod arbitrary;
+mod declared;
 mod fixtures;
 mod golden;
 mod hostile;
