@@ -1,7 +1,7 @@
 //! Authorization checks of expressions: `authorizer.group('').resource('pods').check('create').allowed()`.
 //!
-//! An expression cannot wait, so it asks [`AccessDecisions`] for what is decided already. A check without a decision ends the
-//! evaluation with [`EvalError::Undecided`](crate::EvalError::Undecided); whoever evaluates decides it and evaluates again.
+//! An expression cannot wait, so it looks decisions up in [`AccessDecisions`]. A check without a decision ends the
+//! evaluation with [`EvalError::Undecided`](crate::EvalError::Undecided); the caller decides it and evaluates again.
 
 use std::{fmt, sync::Arc};
 
@@ -45,7 +45,7 @@ pub trait AccessDecisions: fmt::Debug + Sync {
     fn decision(&self, check: &AccessCheck) -> Option<Arc<AccessDecision>>;
 }
 
-/// A question whether somebody may do something.
+/// An authorization check of a user, a verb and a resource or path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AccessCheck {
     /// The service account that the question is about, by namespace and name; `None` for the user of the request.

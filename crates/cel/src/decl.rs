@@ -82,7 +82,7 @@ impl DeclType {
         })
     }
 
-    /// Declares an object type with a name, which stands for it in messages.
+    /// Declares an object type with a name, which messages show.
     pub fn named_object<'a>(
         name: &str,
         fields: impl IntoIterator<Item = (&'a str, Arc<DeclType>)>,

@@ -1,7 +1,7 @@
 //! Escapes property names as CEL identifiers: `a-b` is written `self.a__dash__b`, `namespace` is written
 //! `self.__namespace__`.
 //!
-//! [`escape`] and [`unescape`] are inverse to each other on every name that can be escaped at all.
+//! [`escape`] and [`unescape`] are inverse to each other on every name that can be escaped.
 
 /// The reserved words, which cannot be names of fields.
 const RESERVED: [&str; 21] = [
@@ -66,6 +66,14 @@ pub fn escape(name: &str) -> Option<String> {
 }
 
 /// Returns the property that an identifier represents; `None` if it holds an unknown escape.
+///
+/// ```
+/// use kubewright_cel::{escape, unescape};
+///
+/// let identifier = escape("a-b").unwrap();
+/// assert_eq!(identifier, "a__dash__b");
+/// assert_eq!(unescape(&identifier).as_deref(), Some("a-b"));
+/// ```
 pub fn unescape(ident: &str) -> Option<String> {
     if !ident.contains("__") {
         return Some(ident.to_owned());
@@ -98,6 +106,13 @@ pub fn unescape(ident: &str) -> Option<String> {
 }
 
 /// Reports whether `name` is a reserved word.
+///
+/// ```
+/// use kubewright_cel::is_reserved;
+///
+/// assert!(is_reserved("namespace"));
+/// assert!(!is_reserved("name"));
+/// ```
 pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }

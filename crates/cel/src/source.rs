@@ -32,6 +32,13 @@ pub struct Issue {
 }
 
 /// The errors of an expression that does not compile. Never empty.
+///
+/// ```
+/// use kubewright_cel::Env;
+///
+/// let issues = Env::new().compile("1 +").expect_err("an operand is missing");
+/// assert!(issues.to_string().contains("Syntax error"));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Issues {
     source: Source,

@@ -462,7 +462,7 @@ fn literal_type(literal: &Literal) -> Type {
     }
 }
 
-/// The type that a name stands for.
+/// The type of a name.
 fn type_named(name: &str) -> Option<Type> {
     let of = match name {
         "bool" => Type::Bool,

@@ -134,7 +134,7 @@ fn mixture(types: impl Iterator<Item = (ExprId, Type)>, stop: bool, found: &mut 
     }
 }
 
-/// The same type, whatever `dyn` stands for in parameters.
+/// The same type, with `dyn` in parameters matching any type.
 fn is_equivalent(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Param(_), _) | (_, Type::Param(_)) => true,

@@ -271,7 +271,7 @@ impl<'c> Estimator<'c> {
         })
     }
 
-    /// A path to the elements of what is at a path.
+    /// A path to the elements of the value at a path.
     pub(super) fn elements_of(&self, path: Path) -> Path {
         match path {
             None => None,

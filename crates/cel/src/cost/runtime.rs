@@ -17,7 +17,7 @@ pub(crate) struct Meter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallCost {
     One,
-    /// Every element of the receiver, and what is in it.
+    /// Every element of the receiver, with its content.
     Traversal,
     /// The characters of the first argument, times 0.1.
     Text,

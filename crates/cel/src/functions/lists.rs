@@ -163,7 +163,7 @@ pub(super) fn declare(r: &mut Registry) {
     );
 }
 
-/// All elements, or the error of the first that is none.
+/// All elements, or the error of the first element that is invalid.
 pub(crate) fn elements<'a>(list: &List<'a>) -> Result<Vec<Value<'a>>, EvalError> {
     list.iter().collect()
 }

@@ -55,7 +55,7 @@ pub(crate) struct Registry {
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     pub(crate) overloads: Vec<Overload>,
-    /// One implementation for all overloads, which looks at its arguments itself.
+    /// One implementation for all overloads, which examines its arguments.
     pub(crate) shared: Option<Implementation>,
 }
 
@@ -237,7 +237,7 @@ impl Function {
     }
 }
 
-/// The error of an argument that is not what it was declared to be.
+/// The error of an argument that is not of its declared type.
 pub(crate) fn no_such_overload<'a>() -> EvalResult<'a> {
     Err(EvalError::NO_SUCH_OVERLOAD)
 }

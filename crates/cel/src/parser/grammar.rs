@@ -171,7 +171,7 @@ impl<'s, 'i> Parser<'s, 'i> {
         Some(())
     }
 
-    /// Takes `!` or `-` as often as it stands there. An even number is no operator.
+    /// Parses repeated `!` or `-`. An even number cancels out.
     fn unary_operator(&mut self) -> Option<(&'static str, u32)> {
         let first = self.peek();
         let number = |token: Token<'_>| matches!(token.kind, TokenKind::Int | TokenKind::Float);

@@ -23,7 +23,7 @@ const OLD_ACCUMULATOR: &str = "__result__";
 const UNUSED: &str = "#unused";
 const SORT_INPUT: &str = "@__sortBy_input__";
 
-/// The call, or what it expands to if it is a macro.
+/// The call, or its expansion if it is a macro.
 pub(super) fn call(
     parser: &mut Parser<'_, '_>,
     id: ExprId,

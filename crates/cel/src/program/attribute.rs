@@ -37,7 +37,7 @@ pub(super) struct Qualifier {
 
 #[derive(Debug)]
 pub(super) enum Key {
-    /// A field: its identifier, and the property it stands for in objects.
+    /// A field: its identifier, and its property name in objects.
     Field(String, Option<String>),
     Constant(Value<'static>),
     /// Another attribute, which costs only its own qualifiers.

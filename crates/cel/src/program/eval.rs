@@ -336,7 +336,7 @@ impl<'m, 'a> Machine<'m, 'a> {
     }
 }
 
-/// Reports whether an evaluation is over, whatever the rest of the expression is.
+/// Reports whether an evaluation is over, regardless of the rest of the expression.
 pub(super) fn ended(result: &EvalResult<'_>) -> bool {
     result.as_ref().is_err_and(EvalError::ends_evaluation)
 }

@@ -61,7 +61,7 @@ pub(super) fn unicode<'p>(
     Ok(&text[2 + length..])
 }
 
-/// The character that the escape at the start stands for, and what follows.
+/// The character of the escape at the start, and the rest.
 pub(super) fn escaped(text: &str) -> Result<(char, &str), PatternError> {
     let inner = text.get(1..).unwrap_or("");
     let Some(c) = inner.chars().next() else {

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_refuses_is_refused_in_its_words() {
+    fn patterns_that_go_rejects_have_its_errors() {
         for (pattern, why) in [
             ("[", "missing closing ]: `[`"),
             ("a(b", "missing closing ): `a(b`"),

@@ -6,7 +6,7 @@ use kubewright_machinery::{
 };
 use serde_json::Value as Json;
 
-use crate::limits::MAX_MESSAGE_BYTES;
+use crate::limits::{MAX_MESSAGE_BYTES, PER_CALL_LIMIT};
 use crate::program::{Activation, Program};
 use crate::schema::{Schema, SchemaKind};
 use crate::value::EvalError;
@@ -100,7 +100,7 @@ impl Run {
         of: &str,
         path: &dyn Fn() -> Path,
     ) -> Result<bool, Stop> {
-        let evaluation = program.evaluate(activation);
+        let evaluation = program.evaluate_within(activation, self.call_limit());
         if !self.spend(evaluation.cost) {
             self.push(field::invalid_str(&path(), of, OUT_OF_BUDGET));
             return Err(Stop);
@@ -172,7 +172,7 @@ impl Run {
         expression: &str,
         activation: &Activation<'_>,
     ) -> Result<String, NoMessage> {
-        let evaluation = program.evaluate(activation);
+        let evaluation = program.evaluate_within(activation, self.call_limit());
         if i64::try_from(evaluation.cost).map_or(true, |cost| cost > self.budget) {
             return Err(NoMessage::Stop(
                 "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run".into(),
@@ -204,7 +204,7 @@ impl Run {
         }
     }
 
-    /// Adds an error, unless there are so many that it would not be reported.
+    /// Adds an error, unless the maximum number of reported errors is reached.
     pub(super) fn push(&mut self, error: FieldError) {
         if self.takes(&error) || self.errors.is_empty() {
             self.errors.push(error);
@@ -218,6 +218,11 @@ impl Run {
             self.reported = self.reported.saturating_add(error.size());
         }
         takes
+    }
+
+    /// Returns the cost at which an evaluation ends: nothing is computed that the budget does not allow.
+    fn call_limit(&self) -> u64 {
+        u64::try_from(self.budget).unwrap_or(0).min(PER_CALL_LIMIT)
     }
 
     /// Deducts a cost from the budget, if it suffices.

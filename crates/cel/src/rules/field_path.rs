@@ -52,7 +52,7 @@ struct Tokens<'t> {
 }
 
 impl<'t> Tokens<'t> {
-    /// A delimiter, a quoted string, or what lies between delimiters.
+    /// A delimiter, a quoted string, or the text between delimiters.
     fn next(&mut self) -> Option<&'t str> {
         if self.rest.is_empty() {
             return None;

@@ -10,7 +10,7 @@ use crate::schema::{Schema, SchemaKind};
 
 use super::{EvalError, EvalResult, List, Map, Str, Timestamp, Value};
 
-/// The value of a piece of JSON. Without a schema, it is what it looks like.
+/// The value of a piece of JSON. Without a schema, its type follows from the JSON.
 pub(crate) fn from_json<'a>(json: &'a Json, schema: Option<&'a Schema>) -> EvalResult<'a> {
     let Some(schema) = schema else {
         return Ok(dynamic(json));

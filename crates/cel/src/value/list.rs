@@ -77,7 +77,7 @@ impl<'a> List<'a> {
         Ok(false)
     }
 
-    /// `self + other`, as the list type of `self` says: sets leave out what they have, maps replace by key.
+    /// `self + other`, by the list type of `self`: sets skip elements that they have, maps replace by key.
     pub(crate) fn add(&self, other: &List<'a>) -> EvalResult<'a> {
         let list_type = self.list_type();
         if list_type == ListType::Atomic {

@@ -121,7 +121,7 @@ impl EvalError {
         Self::Failed(message.into())
     }
 
-    /// Reports whether the evaluation ends with this error, whatever the rest of the expression is.
+    /// Reports whether the evaluation ends with this error, regardless of the rest of the expression.
     pub(crate) fn ends_evaluation(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }
@@ -275,7 +275,7 @@ impl<'a> Value<'a> {
         Some(size as u64)
     }
 
-    /// The size for the purpose of cost: 1 for what has none.
+    /// The size for the cost: 1 for values without a size.
     pub(crate) fn cost_size(&self) -> u64 {
         self.size().unwrap_or(1)
     }

@@ -174,7 +174,7 @@ fn deep_expressions_fit_the_stack() {
 }
 
 #[test]
-fn what_costs_too_much_ends_soon() {
+fn expensive_expressions_end_early() {
     let items: Vec<Json> = (0..3_000).map(|i| json!(format!("item {i}"))).collect();
     let object = json!({"s": "a".repeat(100_000), "i": 3, "l": items, "m": {}});
     let schema = schema();
