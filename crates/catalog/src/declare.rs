@@ -83,7 +83,7 @@ impl Field {
         self
     }
 
-    /// A map or struct that merges field by field, whatever its type says.
+    /// A map or struct that merges field by field, regardless of its type.
     pub(crate) const fn granular(mut self) -> Self {
         self.granular = true;
         self

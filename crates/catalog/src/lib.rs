@@ -9,7 +9,7 @@
 //! | [`resource`](mod@resource) | the vocabulary of discovery: groups, versions, resources, subresources |
 //! | [`generated`] | the tables themselves: one module per package of types, and the resources |
 //! | [`field_labels`] | the fields that selectors may name |
-//! | [`lookup`] | lookup of resources and types by name |
+//! | `lookup` | resources and types by name |
 //! | [`printers`] | columns and cells of each kind, as tables show them |
 //!
 //! ```
@@ -27,7 +27,7 @@ mod declare;
 pub mod field_labels;
 #[rustfmt::skip]
 pub mod generated;
-pub mod lookup;
+mod lookup;
 pub mod printers;
 pub mod resource;
 pub mod types;

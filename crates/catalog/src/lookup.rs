@@ -8,6 +8,12 @@ use crate::resource::{GroupInfo, ResourceInfo};
 use crate::types::StructType;
 
 /// The groups that a server serves by default: the core group, then the others in the order `/apis` prints them.
+///
+/// ```
+/// use kubewright_catalog::groups;
+///
+/// assert_eq!(groups()[0].name, "");
+/// ```
 pub fn groups() -> &'static [GroupInfo] {
     GROUPS
 }
@@ -23,6 +29,12 @@ pub fn resource(group: &str, version: &str, plural: &str) -> Option<&'static Res
 }
 
 /// The resource whose objects are of that kind.
+///
+/// ```
+/// use kubewright_catalog::by_kind;
+///
+/// assert_eq!(by_kind("apps", "v1", "Deployment").unwrap().plural, "deployments");
+/// ```
 pub fn by_kind(group: &str, version: &str, kind: &str) -> Option<&'static ResourceInfo> {
     INDEX.kinds.get(&(group, version, kind)).copied()
 }
@@ -44,6 +56,12 @@ pub fn struct_type(openapi_name: &str) -> Option<&'static StructType> {
 ///
 /// The options of package meta (`DeleteOptions` and its like), which clients may send under any group version, are
 /// found under `meta.k8s.io/v1` only.
+///
+/// ```
+/// use kubewright_catalog::kind_type;
+///
+/// assert_eq!(kind_type("", "v1", "PodList").unwrap().name, "PodList");
+/// ```
 pub fn kind_type(group: &str, version: &str, kind: &str) -> Option<&'static StructType> {
     let wanted = (group, version, kind);
     let at =

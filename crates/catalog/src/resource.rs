@@ -87,7 +87,7 @@ pub struct ResourceInfo {
 pub struct SubresourceInfo {
     /// `status`
     pub name: &'static str,
-    /// The kind it speaks: `Scale`.
+    /// The kind of its objects, such as `Scale`.
     pub kind: &'static str,
     /// The kind's group where it is not the parent's.
     pub kind_group: Option<&'static str>,
@@ -110,7 +110,7 @@ pub struct SubresourceInfo {
 pub struct FieldLabel {
     /// `spec.nodeName`
     pub label: &'static str,
-    /// The paths to look at; the first that holds a value wins (`source` of events has two).
+    /// The paths to read; the first that has a value wins (`source` of events has two).
     pub paths: &'static [&'static str],
     /// The value when no path holds one (`false` for `spec.unschedulable`).
     pub default: &'static str,

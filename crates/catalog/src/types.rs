@@ -1,6 +1,6 @@
 //! The shape of every built-in type, as the wire sees it.
 //!
-//! A [`StructType`] says which fields an object has, under which JSON name and protobuf number, of which
+//! A [`StructType`] lists the fields of an object, with their JSON names, protobuf numbers and
 //! [`Type`], when a field is left out of the encoding, and how lists and maps merge. One table serves
 //! decoding, defaulting, managed fields, strategic merge, protobuf and OpenAPI.
 //!

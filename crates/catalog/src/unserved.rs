@@ -1,6 +1,6 @@
 //! Versions of built-in kinds that kube-apiserver can still read but does not serve.
 //!
-//! A body in one of them is understood, and rejected for its version; any other version is not known at all.
+//! A body in one of them is recognized, and rejected for its version; any other version is unknown.
 
 /// Kinds by group and version; each has a list kind too.
 const UNSERVED: &[(&str, &str, &[&str])] = &[
@@ -169,6 +169,13 @@ pub fn is_known_kind(group: &str, version: &str, kind: &str) -> bool {
 }
 
 /// Returns the group that a kind belongs to inside kube-apiserver: some kinds moved, and are the same kind in both groups.
+///
+/// ```
+/// use kubewright_catalog::home_group;
+///
+/// assert_eq!(home_group("extensions", "Deployment"), "apps");
+/// assert_eq!(home_group("batch", "Job"), "batch");
+/// ```
 pub fn home_group<'a>(group: &'a str, kind: &str) -> &'a str {
     match (group, kind.strip_suffix("List").unwrap_or(kind)) {
         ("extensions", "DaemonSet" | "Deployment" | "ReplicaSet") => "apps",

@@ -15,7 +15,7 @@
 //!
 //! This is not the `Table` itself: row objects, list metadata, `includeObject` and the printer columns of custom
 //! resources belong to the server. Printers always fill every column, the wide ones included, because the server
-//! sends them all and clients choose by priority. No printer panics, whatever the object looks like.
+//! sends them all and clients choose by priority. No printer panics on malformed objects.
 //!
 //! ```
 //! use kubewright_catalog::printers::{PrintOptions, printer};

@@ -28,7 +28,7 @@ static CSI_DRIVER: Printer = Printer::new(
         ),
         boolean(
             "PodInfoOnMount",
-            "Whether the driver is told about the pod when mounting.",
+            "Whether the driver receives information about the pod when mounting.",
         ),
         boolean(
             "StorageCapacity",

@@ -14,7 +14,7 @@ const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 /// The default target of CPU utilization.
 const DEFAULT_CPU_UTILIZATION: i64 = 80;
 
-/// Reports whether the autoscaler is of version 1. List items may not say so; those of version 2 have metrics.
+/// Reports whether the autoscaler is of version 1. List items may lack the version; those of version 2 have metrics.
 pub(super) fn is_v1(autoscaler: &Value) -> bool {
     match autoscaler["apiVersion"].text() {
         "autoscaling/v1" => true,
