@@ -109,7 +109,7 @@ fn raw_number(text: &str) -> Result<Number, TypeError> {
     }
 }
 
-/// A number as untyped decoding leaves it: what is written as an integer and fits 64 bits is one, everything else is a
+/// A number as untyped decoding leaves it: an integer literal that fits 64 bits is an integer, everything else is a
 /// float, `2.0` too.
 pub(crate) fn untyped_number(text: &str) -> Result<Number, TypeError> {
     match text.parse::<i64>() {

@@ -24,6 +24,15 @@ pub fn encode(value: &Value) -> Vec<u8> {
 }
 
 /// Appends the text of a value.
+///
+/// ```
+/// use kubewright_schema::write_value;
+/// use serde_json::json;
+///
+/// let mut line = b"data: ".to_vec();
+/// write_value(&mut line, &json!({"a": [1, null]}));
+/// assert_eq!(line, br#"data: {"a":[1,null]}"#);
+/// ```
 pub fn write_value(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Null => out.extend_from_slice(b"null"),

@@ -47,6 +47,15 @@ pub fn decode_untyped(node: Node<'_>) -> Result<(Value, Problems), TypeError> {
 
 /// Gives the numbers of a value that was not decoded here, but put together by a patch say, the types that
 /// [`decode_untyped`] gives them.
+///
+/// ```
+/// use kubewright_schema::retype_numbers;
+/// use serde_json::json;
+///
+/// let mut value = json!(u64::MAX);
+/// retype_numbers(&mut value);
+/// assert!(value.is_f64());
+/// ```
 pub fn retype_numbers(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_i64() => {}
@@ -66,6 +75,15 @@ pub fn retype_numbers(value: &mut Value) {
 
 /// Brings a value into the form in which it is read back after it was stored: Go prints a float without a fraction as an
 /// integer, so it is one from then on. Equal to printing the value as Go does and decoding the text.
+///
+/// ```
+/// use kubewright_schema::normalize_untyped;
+/// use serde_json::json;
+///
+/// let mut value = json!({"size": 2.0});
+/// normalize_untyped(&mut value);
+/// assert_eq!(value, json!({"size": 2}));
+/// ```
 pub fn normalize_untyped(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_i64() => {}

@@ -81,6 +81,16 @@ pub fn conform(
 
 /// Gives the metadata of an object its type, and leaves all else alone: what becomes of objects of another kind.
 ///
+/// ```
+/// use kubewright_schema::structural::{ConformOptions, conform_metadata};
+/// use serde_json::json;
+///
+/// let mut object = json!({"metadata": {"name": "w", "typo": 1}, "spec": {"any": true}});
+/// conform_metadata(&mut object, ConformOptions::default())?;
+/// assert_eq!(object, json!({"metadata": {"name": "w"}, "spec": {"any": true}}));
+/// # Ok::<(), String>(())
+/// ```
+///
 /// # Errors
 ///
 /// Returns the server's message if metadata does not fit its type.
@@ -96,11 +106,27 @@ pub fn conform_metadata(
     Ok(unknown)
 }
 
-/// Gives an object from storage the shape and the defaults of the present schema, whatever it was stored under.
+/// Gives an object from storage the shape and the defaults of the present schema, independent of the schema it was
+/// stored under.
+///
+/// ```
+/// use kubewright_schema::structural::{Structural, refresh};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object", "properties": {
+///     "size": {"type": "integer", "default": 1},
+/// }}))?;
+/// let mut object = json!({"apiVersion": "a/v1", "kind": "W", "metadata": {"name": "w"}, "gone": 1});
+/// refresh(&mut object, &schema)?;
+/// assert_eq!(object["size"], 1);
+/// assert_eq!(object.get("gone"), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
-/// Returns an error if the defaults add too much, see [`apply_defaults`].
+/// Returns an error if the defaults add too much, see [`apply_defaults`]. The object then has the shape of the schema and a
+/// part of its defaults.
 pub fn refresh(object: &mut Value, schema: &Structural) -> Result<(), DefaultsTooLarge> {
     let options = ConformOptions {
         track: false,
@@ -131,6 +157,14 @@ pub fn coerce_value(
 }
 
 /// Decodes metadata into its type.
+///
+/// ```
+/// use kubewright_schema::structural::decode_object_meta;
+/// use serde_json::json;
+///
+/// let error = decode_object_meta(json!({"name": 1})).unwrap_err();
+/// assert!(error.to_string().contains("name"));
+/// ```
 ///
 /// # Errors
 ///

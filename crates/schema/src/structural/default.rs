@@ -9,7 +9,20 @@ use serde_json::{Map, Value};
 
 use super::model::Structural;
 
-/// Removes `null` where the schema neither allows it nor has a default to put in its place.
+/// Removes `null` if the schema neither allows it nor has a default for it.
+///
+/// ```
+/// use kubewright_schema::structural::{Structural, prune_nulls};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object", "properties": {
+///     "a": {"type": "string"}, "b": {"type": "string", "nullable": true},
+/// }}))?;
+/// let mut value = json!({"a": null, "b": null});
+/// prune_nulls(&mut value, &schema);
+/// assert_eq!(value, json!({"b": null}));
+/// # Ok::<(), kubewright_schema::structural::CompileError>(())
+/// ```
 pub fn prune_nulls(value: &mut Value, schema: &Structural) {
     match value {
         Value::Object(fields) => fields.retain(|key, field| {

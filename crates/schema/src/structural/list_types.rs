@@ -11,6 +11,19 @@ use serde_json::{Map, Value};
 use super::model::{ListType, Structural};
 
 /// Validates that the items of sets and maps differ. Of several equal items the second is reported.
+///
+/// ```
+/// use kubewright_machinery::field::Path;
+/// use kubewright_schema::structural::{Structural, validate_list_types};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({
+///     "type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set",
+/// }))?;
+/// let errors = validate_list_types(&json!(["a", "b", "a"]), &schema, &Path::new("tags"));
+/// assert_eq!(errors[0].field, "tags[2]");
+/// # Ok::<(), kubewright_schema::structural::CompileError>(())
+/// ```
 pub fn validate_list_types(value: &Value, schema: &Structural, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     if may_repeat(value, schema) {

@@ -1,4 +1,4 @@
-//! The compiled schema: one node for every place in an object.
+//! The compiled schema: one node for every position in an object.
 
 use kubewright_cel::{Extent, Rule};
 use serde_json::Value;

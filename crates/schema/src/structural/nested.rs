@@ -3,7 +3,7 @@
 use kubewright_machinery::go;
 use serde_json::Value;
 
-/// The value at a dotted path. The error is Go's, of a path that leads through something that is no object.
+/// The value at a dotted path. The error is Go's, for a path that leads through a value that is not an object.
 fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
     let parts: Vec<&str> = path.strip_prefix('.').unwrap_or(path).split('.').collect();
     let mut value = object;
@@ -28,6 +28,15 @@ fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String
 
 /// An integer at a dotted path. The error is Go's.
 ///
+/// ```
+/// use kubewright_schema::structural::nested_i64;
+/// use serde_json::json;
+///
+/// let object = json!({"spec": {"replicas": "two"}});
+/// let error = nested_i64(&object, ".spec.replicas").unwrap_err();
+/// assert_eq!(error, ".spec.replicas accessor error: two is of the type string, expected int64");
+/// ```
+///
 /// # Errors
 ///
 /// Returns Go's message if the value, or one on the way to it, is of another type.
@@ -42,6 +51,13 @@ pub fn nested_i64(object: &Value, path: &str) -> Result<Option<i64>, String> {
 }
 
 /// A text at a dotted path. The error is Go's.
+///
+/// ```
+/// use kubewright_schema::structural::nested_str;
+/// use serde_json::json;
+///
+/// assert_eq!(nested_str(&json!({"status": {"selector": "app=web"}}), ".status.selector"), Ok(Some("app=web")));
+/// ```
 ///
 /// # Errors
 ///

@@ -102,6 +102,15 @@ pub enum StatusWrites {
 }
 
 /// Prepares a new object.
+///
+/// ```
+/// use kubewright_schema::structural::{StatusWrites, prepare_for_create};
+/// use serde_json::json;
+///
+/// let mut object = json!({"metadata": {"name": "w"}, "status": {"ready": true}});
+/// prepare_for_create(&mut object, StatusWrites::Subresource);
+/// assert_eq!(object, json!({"metadata": {"name": "w", "generation": 1}}));
+/// ```
 pub fn prepare_for_create(object: &mut Value, status: StatusWrites) {
     if status == StatusWrites::Subresource {
         put(object, "status", None);
@@ -110,6 +119,19 @@ pub fn prepare_for_create(object: &mut Value, status: StatusWrites) {
 }
 
 /// Applies the default of a status that a creator could not set. A new object is validated without it.
+///
+/// ```
+/// use kubewright_schema::structural::{Structural, default_status};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object", "properties": {
+///     "status": {"type": "object", "default": {}},
+/// }}))?;
+/// let mut object = json!({"metadata": {"name": "w"}});
+/// default_status(&mut object, &schema)?;
+/// assert_eq!(object["status"], json!({}));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -123,6 +145,16 @@ pub fn default_status(object: &mut Value, schema: &Structural) -> Result<(), Def
 }
 
 /// Prepares an object that replaces another.
+///
+/// ```
+/// use kubewright_schema::structural::{StatusWrites, prepare_for_update};
+/// use serde_json::json;
+///
+/// let old = json!({"metadata": {"generation": 3}, "spec": {"size": 1}});
+/// let mut new = json!({"metadata": {"generation": 3}, "spec": {"size": 2}, "status": {"ready": true}});
+/// prepare_for_update(&mut new, &old, StatusWrites::Subresource);
+/// assert_eq!(new, json!({"metadata": {"generation": 4}, "spec": {"size": 2}}));
+/// ```
 pub fn prepare_for_update(object: &mut Value, old: &Value, status: StatusWrites) {
     if status == StatusWrites::Subresource {
         put(object, "status", old.get("status").cloned());
@@ -134,6 +166,17 @@ pub fn prepare_for_update(object: &mut Value, old: &Value, status: StatusWrites)
 }
 
 /// Prepares an object of which only the status is written.
+///
+/// ```
+/// use kubewright_schema::structural::prepare_for_status_update;
+/// use serde_json::json;
+///
+/// let old = json!({"metadata": {"generation": 3}, "spec": {"size": 1}});
+/// let mut new = json!({"metadata": {}, "spec": {"size": 2}, "status": {"ready": true}});
+/// prepare_for_status_update(&mut new, &old);
+/// assert_eq!(new["spec"], old["spec"]);
+/// assert_eq!(new["status"], json!({"ready": true}));
+/// ```
 pub fn prepare_for_status_update(object: &mut Value, old: &Value) {
     let status = object.get("status").cloned();
     let managed = object["metadata"].get("managedFields").cloned();
@@ -147,9 +190,52 @@ pub fn prepare_for_status_update(object: &mut Value, old: &Value) {
 impl ObjectRules<'_> {
     /// Validates a new object.
     pub fn validate_create(&self, object: &Value) -> ErrorList {
+        self.create(object, RUNTIME_COST_BUDGET).errors
+    }
+
+    /// Validates a new object whose rules cost little. Returns `None` if they cost more than `budget`.
+    pub fn validate_create_within(&self, object: &Value, budget: i64) -> Option<ErrorList> {
+        self.create(object, budget)
+            .within_budget()
+            .map(|r| r.errors)
+    }
+
+    /// Validates an object that replaces another.
+    pub fn validate_update(&self, object: &Value, old: &Value) -> ValidationResult {
+        self.update(object, old, RUNTIME_COST_BUDGET).into()
+    }
+
+    /// Validates an object that replaces another and whose rules cost little. Returns `None` if they cost more than `budget`.
+    pub fn validate_update_within(
+        &self,
+        object: &Value,
+        old: &Value,
+        budget: i64,
+    ) -> Option<ValidationResult> {
+        let found = self.update(object, old, budget);
+        found.within_budget().map(Into::into)
+    }
+
+    /// Validates an object of which only the status is written.
+    pub fn validate_status_update(&self, object: &Value, old: &Value) -> ValidationResult {
+        self.status_update(object, old, RUNTIME_COST_BUDGET).into()
+    }
+
+    /// Validates a write of the status if the rules cost little. Returns `None` if they cost more than `budget`.
+    pub fn validate_status_update_within(
+        &self,
+        object: &Value,
+        old: &Value,
+        budget: i64,
+    ) -> Option<ValidationResult> {
+        let found = self.status_update(object, old, budget);
+        found.within_budget().map(Into::into)
+    }
+
+    fn create(&self, object: &Value, budget: i64) -> Found {
         let mut errors = self.validate_type(object);
         if !errors.is_empty() {
-            return errors;
+            return errors.into();
         }
         errors.extend(validate_object_meta(
             &object["metadata"],
@@ -163,12 +249,10 @@ impl ObjectRules<'_> {
         self.validate_scale_status(object, &mut errors);
         errors.extend(validate_embedded(object, self.schema, Extent::Value, &root));
         errors.extend(validate_list_types(object, self.schema, &root));
-        self.run_rules(object, None, &mut errors);
-        errors
+        self.run_rules(object, None, errors, budget)
     }
 
-    /// Validates an object that replaces another.
-    pub fn validate_update(&self, object: &Value, old: &Value) -> ValidationResult {
+    fn update(&self, object: &Value, old: &Value, budget: i64) -> Found {
         let mut errors = self.validate_type(object);
         if !errors.is_empty() {
             return errors.into();
@@ -181,12 +265,10 @@ impl ObjectRules<'_> {
         self.validate_scale_status(object, &mut errors);
         errors.extend(validate_embedded(object, self.schema, Extent::Value, &root));
         self.validate_lists(object, old, &mut errors);
-        let warnings = self.run_rules(object, Some(old), &mut errors);
-        ValidationResult { errors, warnings }
+        self.run_rules(object, Some(old), errors, budget)
     }
 
-    /// Validates an object of which only the status is written.
-    pub fn validate_status_update(&self, object: &Value, old: &Value) -> ValidationResult {
+    fn status_update(&self, object: &Value, old: &Value, budget: i64) -> Found {
         let mut errors = self.validate_type(object);
         if !errors.is_empty() {
             return errors.into();
@@ -200,8 +282,7 @@ impl ObjectRules<'_> {
         }
         self.validate_scale_status(object, &mut errors);
         self.validate_lists(object, old, &mut errors);
-        let warnings = self.run_rules(object, Some(old), &mut errors);
-        ValidationResult { errors, warnings }
+        self.run_rules(object, Some(old), errors, budget)
     }
 
     fn validate_type(&self, object: &Value) -> ErrorList {
@@ -238,15 +319,16 @@ impl ObjectRules<'_> {
         }
     }
 
-    /// Runs the rules of the schema, unless something is wrong that they take for granted. Gives what to warn of.
+    /// Runs the rules of the schema, unless something is wrong that they take for granted.
     fn run_rules(
         &self,
         object: &Value,
         old: Option<&Value>,
-        errors: &mut ErrorList,
-    ) -> Vec<String> {
+        mut errors: ErrorList,
+        budget: i64,
+    ) -> Found {
         let Some(rules) = self.rules else {
-            return Vec::new();
+            return errors.into();
         };
         let blocking = |error: &FieldError| {
             matches!(
@@ -262,11 +344,15 @@ impl ObjectRules<'_> {
         if errors.iter().any(blocking) {
             let message = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
             errors.push(field::invalid(&root, &Value::Null, message));
-            return Vec::new();
+            return errors.into();
         }
-        let outcome = rules.validate(object, old, RUNTIME_COST_BUDGET, Ratcheting::Enabled);
+        let outcome = rules.validate(object, old, budget, Ratcheting::Enabled);
         errors.extend(outcome.errors);
-        outcome.warnings
+        Found {
+            errors,
+            warnings: outcome.warnings,
+            stopped: outcome.remaining_budget < 0,
+        }
     }
 
     /// Lists that had something twice before may keep it.
@@ -278,9 +364,34 @@ impl ObjectRules<'_> {
     }
 }
 
-impl From<ErrorList> for ValidationResult {
+/// The result of a validation, and whether the rules cost more than they might.
+struct Found {
+    errors: ErrorList,
+    warnings: Vec<String>,
+    stopped: bool,
+}
+
+impl Found {
+    fn within_budget(self) -> Option<Self> {
+        (!self.stopped).then_some(self)
+    }
+}
+
+impl From<ErrorList> for Found {
     fn from(errors: ErrorList) -> Self {
-        let warnings = Vec::new();
+        Self {
+            errors,
+            warnings: Vec::new(),
+            stopped: false,
+        }
+    }
+}
+
+impl From<Found> for ValidationResult {
+    fn from(found: Found) -> Self {
+        let Found {
+            errors, warnings, ..
+        } = found;
         Self { errors, warnings }
     }
 }

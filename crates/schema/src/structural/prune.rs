@@ -15,6 +15,17 @@ pub fn prune(object: &mut Value, schema: &Structural, unknown: Option<&mut Vec<S
 }
 
 /// Prunes a value that is an embedded object only if its schema says so.
+///
+/// ```
+/// use kubewright_schema::structural::{Structural, prune_value};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object", "properties": {"a": {"type": "string"}}}))?;
+/// let mut value = json!({"a": "b", "metadata": {}});
+/// prune_value(&mut value, &schema);
+/// assert_eq!(value, json!({"a": "b"}));
+/// # Ok::<(), kubewright_schema::structural::CompileError>(())
+/// ```
 pub fn prune_value(value: &mut Value, schema: &Structural) {
     prune_at(value, schema, schema.embedded, None);
 }
@@ -99,7 +110,7 @@ impl Pruner {
         true
     }
 
-    /// Everything stays here; what is specified further down is pruned again.
+    /// Unknown fields are kept here; specified fields further down are pruned again.
     fn skip(&mut self, value: &mut Value, schema: &Structural, embedded: bool, at: &Position<'_>) {
         match value {
             Value::Object(fields) => {

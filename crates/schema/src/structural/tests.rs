@@ -186,7 +186,7 @@ fn paths_lead_to_fields_of_a_schema() {
 }
 
 #[test]
-fn what_makes_a_schema_structural_is_checked_everywhere() {
+fn structural_rules_are_checked_everywhere() {
     let texts = |document: Value| -> Vec<String> {
         let errors = check_structural(&document, &Path::new("s"));
         errors.iter().map(ToString::to_string).collect()

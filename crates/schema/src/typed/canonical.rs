@@ -1,7 +1,7 @@
 //! Brings values into canonical form in place, which is possible for nearly all values that are normalised after a
 //! change in memory.
 //!
-//! It is not a second decoder: it leaves out what the encoder omits, adds what it always writes, and checks the rest.
+//! It is not a second decoder: it removes fields that the encoder omits, adds those that it always writes, and checks the rest.
 //! Where it is not sure (text in another form, schemas, which Go decodes apart) it gives up, and the decoder does the work.
 
 use kubewright_catalog::types::{StructType, Type};

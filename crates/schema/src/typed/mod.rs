@@ -4,9 +4,9 @@
 //! gone (and reported), types enforced, zero values left out or written in full as the type says, quantities, times,
 //! durations and bytes in their canonical text.
 //!
-//! [`normalize_typed`] also gives values the form they come back from storage in: built-in kinds are stored as protobuf,
-//! which has no empty lists and maps, so these are `null` where they are written at all. Kinds that are stored as JSON
-//! keep them, and so does [`decode_typed`], because the sender of an empty list owns it.
+//! [`normalize_typed`] also gives values the form that they have after a round trip through storage: built-in kinds are
+//! stored as protobuf, which has no empty lists and maps, so these are `null` where they are written at all. Kinds that
+//! are stored as JSON keep them, and so does [`decode_typed`], because the sender of an empty list owns it.
 //!
 //! It applies neither defaults nor validation.
 //!

@@ -1,6 +1,6 @@
 //! YAML, read and written as a Kubernetes API server does it.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
 //! | `read` | [`parse_yaml`]: text to a [`Node`](crate::Node), by the rules of YAML 1.1 |
 //! | `write` | [`to_yaml`]: a value to text, byte for byte as the server prints it |
@@ -18,4 +18,4 @@ mod read;
 mod write;
 
 pub use read::{Yaml, YamlError, parse_yaml};
-pub use write::{YamlWriteError, to_yaml};
+pub use write::{YamlPart, YamlStep, YamlWriteError, to_yaml, to_yaml_with};

@@ -1,4 +1,4 @@
-//! The string formats that are enforced, and what they accept.
+//! The string formats that are enforced, and the strings they accept.
 
 mod address;
 mod duration;
@@ -41,6 +41,13 @@ impl std::fmt::Debug for Format {
 }
 
 /// Reports whether the server knows the format of that type. Others are accepted with a warning and ignored.
+///
+/// ```
+/// use kubewright_schema::structural::is_recognized_format;
+///
+/// assert!(is_recognized_format("date-time", "string"));
+/// assert!(!is_recognized_format("color", "string"));
+/// ```
 pub fn is_recognized_format(format: &str, kind: &str) -> bool {
     match kind {
         "" | "string" => find(format).is_some(),

@@ -86,7 +86,7 @@ impl Findings {
         self.errors.is_empty()
     }
 
-    /// Reports whether there are so many errors that no more are added.
+    /// Reports whether the maximum number of errors is reached.
     pub(super) fn is_full(&self) -> bool {
         self.errors.len() >= MAX_FIELD_ERRORS || self.bytes >= MAX_ERROR_BYTES
     }
@@ -113,7 +113,7 @@ impl Findings {
         self.push(Finding { name, text, fault });
     }
 
-    /// The value is not of that type; `actual` says what it is.
+    /// The value is not of that type; `actual` is its type.
     pub(super) fn type_mismatch(&mut self, position: &Position<'_>, expected: &str, actual: &str) {
         self.add(position, Fault::Type(actual.into()), |name| {
             format!(

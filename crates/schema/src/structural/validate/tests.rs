@@ -123,7 +123,7 @@ fn of_several_alternatives_the_best_match_is_reported() {
 }
 
 #[test]
-fn what_did_not_change_may_stay_wrong() {
+fn unchanged_values_may_stay_invalid() {
     let schema = schema(json!({"type": "object", "properties": {
         "a": {"type": "string", "maxLength": 2},
         "m": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],

@@ -24,7 +24,7 @@ use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, Tag};
 use crate::{document::Node, problems::Problem};
 use resolve::Scalar;
 
-/// The most bytes that aliases may add to a document, counted as if it were written without them in compact JSON.
+/// The maximum number of bytes that aliases may add to a document, counted in compact JSON without aliases.
 const MAX_ALIASED_BYTES: usize = MAX_REQUEST_BYTES;
 
 /// The maximum number of repeated keys that are reported.

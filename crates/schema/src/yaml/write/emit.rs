@@ -2,11 +2,11 @@
 //!
 //! The walk keeps its own stack, so a value of any depth is safe to print. How a string looks is up to `scalar`.
 
-use std::{borrow::Cow, slice, vec};
+use std::{borrow::Cow, iter::Enumerate, slice, vec};
 
 use serde_json::{Map, Value};
 
-use super::{YamlWriteError, number, reread, scalar, sort};
+use super::{YamlPart, YamlStep, YamlWriteError, number, reread, scalar, sort};
 
 /// The number of columns per level.
 const STEP: usize = 2;
@@ -23,7 +23,7 @@ pub(super) struct Emitter {
     indent: Option<usize>,
     /// The last character separates already.
     whitespace: bool,
-    /// The line holds nothing but indents, dashes and the like.
+    /// The line contains only indentation and dashes.
     indention: bool,
 }
 
@@ -35,11 +35,14 @@ struct Open<'a> {
 
 enum Rest<'a> {
     Entries(vec::IntoIter<(Cow<'a, str>, &'a Value)>),
-    Items(slice::Iter<'a, Value>),
+    Items(Enumerate<slice::Iter<'a, Value>>),
 }
 
-/// One document.
-pub(super) fn document(value: &Value) -> Result<String, YamlWriteError> {
+/// One document. Calls a function when an entry or an item begins.
+pub(super) fn document(
+    value: &Value,
+    mut begun: impl FnMut(YamlPart<'_>),
+) -> Result<String, YamlWriteError> {
     let mut pen = Emitter {
         out: String::new(),
         column: 0,
@@ -49,10 +52,14 @@ pub(super) fn document(value: &Value) -> Result<String, YamlWriteError> {
     };
     let mut open: Vec<Open<'_>> = Vec::new();
     open.extend(pen.node(value, false)?);
-    while let Some(top) = open.last_mut() {
+    while let Some(depth) = open.len().checked_sub(1) {
+        let top = &mut open[depth];
         let child = match &mut top.rest {
             Rest::Entries(entries) => match entries.next() {
                 Some((key, value)) => {
+                    pen.start_line();
+                    let (step, at) = (YamlStep::Key(&key), pen.out.len());
+                    begun(YamlPart { depth, step, at });
                     pen.key(&key);
                     pen.node(value, true)?
                 }
@@ -63,8 +70,10 @@ pub(super) fn document(value: &Value) -> Result<String, YamlWriteError> {
                 }
             },
             Rest::Items(items) => match items.next() {
-                Some(item) => {
+                Some((index, item)) => {
                     pen.start_line();
+                    let (step, at) = (YamlStep::Item(index), pen.out.len());
+                    begun(YamlPart { depth, step, at });
                     pen.indicator("-", true, false, true);
                     pen.node(item, false)?
                 }
@@ -110,7 +119,7 @@ impl Emitter {
                     Some(indent) => indent + STEP,
                 });
                 return Ok(Some(Open {
-                    rest: Rest::Items(items.iter()),
+                    rest: Rest::Items(items.iter().enumerate()),
                     outer,
                 }));
             }

@@ -4,9 +4,9 @@
 //! column 80. A string is plain where it can be, and quoted where it would read as something else.
 //!
 //! A Kubernetes API server reads its own JSON as YAML before it prints it. Two consequences, which `reread` implements:
-//! some strings come out folded, and a few values cannot be printed at all.
+//! some strings are folded, and a few values cannot be printed.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
 //! | `emit` | lays out indents, dashes and colons |
 //! | `scalar` | writes one string: style, escapes, folds |
@@ -45,5 +45,52 @@ pub enum YamlWriteError {
 ///
 /// Returns an error for a value that Kubernetes cannot print as YAML: control characters and overlong keys.
 pub fn to_yaml(value: &Value) -> Result<String, YamlWriteError> {
-    emit::document(value)
+    emit::document(value, |_| {})
+}
+
+/// The beginning of an entry or an item in YAML.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct YamlPart<'a> {
+    /// The number of collections around it, without its own.
+    pub depth: usize,
+    /// The step from its collection.
+    pub step: YamlStep<'a>,
+    /// The offset in the text, in bytes.
+    pub at: usize,
+}
+
+/// A step from a collection to an entry or an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YamlStep<'a> {
+    /// The entry with this key.
+    Key(&'a str),
+    /// The item at this index.
+    Item(usize),
+}
+
+/// Writes a value as [`to_yaml`] does, and calls a function for each entry and item, in the order of the text.
+///
+/// ```
+/// use kubewright_schema::yaml::{YamlStep, to_yaml_with};
+/// use serde_json::json;
+///
+/// let mut parts = Vec::new();
+/// let value = json!({"ports": [80]});
+/// let text = to_yaml_with(&value, |part| match part.step {
+///     YamlStep::Key(key) => parts.push((part.at, key.to_owned())),
+///     YamlStep::Item(index) => parts.push((part.at, index.to_string())),
+/// })?;
+/// assert_eq!(text, "ports:\n- 80\n");
+/// assert_eq!(parts, [(0, "ports".to_owned()), (7, "0".to_owned())]);
+/// # Ok::<(), kubewright_schema::yaml::YamlWriteError>(())
+/// ```
+///
+/// # Errors
+///
+/// Fails for the values for which [`to_yaml`] fails.
+pub fn to_yaml_with(
+    value: &Value,
+    begun: impl FnMut(YamlPart<'_>),
+) -> Result<String, YamlWriteError> {
+    emit::document(value, begun)
 }
