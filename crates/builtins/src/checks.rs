@@ -1,4 +1,4 @@
-//! Checks of single fields, in the words that every kind uses for them. Each adds what it finds to a list.
+//! Checks of single fields, with the messages that all kinds share. Each adds its errors to a list.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -92,7 +92,7 @@ pub(crate) fn int_or_percent(value: &Value, path: &Path, errors: &mut ErrorList)
     }
 }
 
-/// One of the values that are known, in the order they are listed; nothing at all is missing.
+/// Checks that a value is set and one of the listed ones.
 pub(crate) fn one_of(value: &Value, known: &[&str], path: &Path, errors: &mut ErrorList) {
     if value.is_blank() {
         errors.push(field::required(path, ""));
@@ -101,7 +101,7 @@ pub(crate) fn one_of(value: &Value, known: &[&str], path: &Path, errors: &mut Er
     }
 }
 
-/// One of the values that are known, if there is one.
+/// Checks that a value, if it is set, is one of the listed ones.
 pub(crate) fn one_of_if_set(value: &Value, known: &[&str], path: &Path, errors: &mut ErrorList) {
     if value.is_set() && !known.contains(&value.text()) {
         errors.push(field::not_supported(path, value.text(), known));

@@ -7,6 +7,7 @@
 //! | [`general`] | the defaults of all kinds |
 //! | [`convert`](mod@convert) | conversion of stored objects to another version or group |
 //! | [`scale`] | the scale subresource |
+//! | [`usage`] | the resources of pods, and the usage that quotas count |
 //! | [`core`], `apps`, `batch`, … | one module for each API group, one file for each kind |
 //!
 //! ```
@@ -53,6 +54,7 @@ pub mod scale;
 mod scheduling;
 mod storage;
 mod table;
+pub mod usage;
 
 use kubewright_machinery::json;
 

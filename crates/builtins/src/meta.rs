@@ -85,7 +85,7 @@ fn validate_finalizers(meta: &Value, path: &Path) -> ErrorList {
     errors
 }
 
-/// Checks that a finalizer has a domain or is one of those that need none.
+/// Checks that a finalizer has a domain, or is one of the built-in ones without.
 pub(crate) fn validate_finalizer_name(name: &str, path: &Path, errors: &mut ErrorList) {
     if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
         let message = "name is neither a standard finalizer name nor is it fully qualified";

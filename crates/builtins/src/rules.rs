@@ -93,7 +93,7 @@ pub struct KindRules {
     pub validation_is_slow: bool,
     /// Whether `status` can be shown as a table.
     pub status_has_table: bool,
-    /// A warning for every request to the kind, which is deprecated.
+    /// The warning for every request to a deprecated kind.
     pub deprecation: Option<&'static str>,
     /// Field paths that a write to the main endpoint cannot own.
     pub reset_fields: &'static [&'static str],

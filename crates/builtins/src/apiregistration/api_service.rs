@@ -98,7 +98,8 @@ fn validate_target(spec: &Value, path: &Path, errors: &mut ErrorList) {
     let bundle = spec["caBundle"].text();
     if !service.is_set() {
         if !bundle.is_empty() {
-            let size = format!("{} bytes", bundle.len() / 4 * 3);
+            let size = bundle.trim_end_matches('=').len() * 3 / 4;
+            let size = format!("{size} bytes");
             let message = "local APIServices may not have a caBundle";
             errors.push(field::invalid_str(&path.child("caBundle"), &size, message));
         }

@@ -129,7 +129,7 @@ fn validate_series(event: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates every event, whatever its version.
+/// Validates events of all versions.
 fn validate_legacy(event: &Value, controller_field: &str) -> ErrorList {
     let mut errors = ErrorList::new();
     let namespace = event["metadata"]["namespace"].text();

@@ -132,7 +132,7 @@ fn validate_json(secret: &Value, key: &str, path: &Path, errors: &mut ErrorList)
     ));
 }
 
-/// A TLS secret that holds no PEM at all will not work.
+/// Warns about a TLS secret without PEM, which cannot work.
 fn warnings(secret: &Value) -> Vec<String> {
     if secret["type"] != "kubernetes.io/tls" {
         return Vec::new();

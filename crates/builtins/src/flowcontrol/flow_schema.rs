@@ -177,7 +177,8 @@ fn has_wildcard(list: &Value) -> bool {
     list.items().iter().any(|v| v == "*")
 }
 
-/// A list with at least one value, where a wildcard stands alone. Whether there is more to look at.
+/// Checks a list with at least one value, in which a wildcard must be the only one. Returns whether its items should be
+/// checked.
 fn validate_wildcards(
     list: &Value,
     path: &Path,

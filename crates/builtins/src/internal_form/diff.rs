@@ -48,7 +48,7 @@ fn range(from: usize, to: usize) -> String {
     }
 }
 
-/// The stretches in order: what is equal and what is not.
+/// The equal and different sections, in order.
 fn changes(a: &[&str], b: &[&str]) -> Vec<Change> {
     let mut out = Vec::new();
     let (mut i, mut j) = (0, 0);
@@ -98,7 +98,7 @@ fn groups(changes: &[Change]) -> Vec<Vec<Change>> {
     out
 }
 
-/// The maximum number of pairs of equal lines that are looked at. Texts that have more of them share no further blocks,
+/// The maximum number of pairs of equal lines that are examined. Texts that have more of them share no further blocks,
 /// so they are printed as removed and added; the time to compare them would grow with their square.
 const MAX_PAIRS: usize = 2_000_000;
 

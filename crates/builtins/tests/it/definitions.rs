@@ -87,7 +87,7 @@ fn versions_are_printed_as_the_server_holds_them() {
 }
 
 #[test]
-fn what_openapi_allows_and_the_server_does_not_is_refused() {
+fn schemas_that_only_openapi_allows_are_rejected() {
     let at = "spec.validation.openAPIV3Schema.properties[a]";
     for (schema, text) in [
         (
@@ -140,7 +140,7 @@ fn rules_are_limited_in_cost() {
 }
 
 #[test]
-fn what_was_ever_stored_must_stay() {
+fn stored_versions_must_stay() {
     let old = definition(json!({"type": "object"}));
     let mut new = old.clone();
     new["spec"]["versions"][0]["name"] = json!("v2");

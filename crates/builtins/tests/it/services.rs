@@ -48,7 +48,7 @@ fn the_name_of_a_service_may_start_with_a_digit() {
 }
 
 #[test]
-fn what_no_longer_applies_goes_with_the_type() {
+fn fields_of_the_old_type_are_removed() {
     let spec = json!({"type": "LoadBalancer", "clusterIP": "10.0.0.1", "ports": [{"port": 80, "nodePort": 30001}]});
     let old = created("", "Service", service(spec));
     let mut new = old.clone();
@@ -89,7 +89,7 @@ fn the_address_type_of_a_slice_stays() {
 }
 
 #[test]
-fn the_loopback_address_is_no_endpoint() {
+fn the_loopback_address_is_not_an_endpoint() {
     let subsets = json!([{"addresses": [{"ip": "127.0.0.1"}], "ports": [{"port": 80}]}]);
     let errors = errors_of_create(
         "",

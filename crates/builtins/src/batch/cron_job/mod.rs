@@ -1,8 +1,9 @@
 //! Cron jobs.
 
-mod schedule;
-
-use kubewright_machinery::field::{self, ErrorList, Path};
+use kubewright_machinery::{
+    cron::Schedule,
+    field::{self, ErrorList, Path},
+};
 use serde_json::Value;
 
 use super::job;
@@ -114,7 +115,7 @@ fn validate_spec(spec: &Value, old: &Value, errors: &mut ErrorList) {
 }
 
 fn validate_schedule(text: &str, spec: &Value, old: &Value, path: &Path, errors: &mut ErrorList) {
-    if let Err(problem) = schedule::check(text) {
+    if let Err(problem) = Schedule::parse(text) {
         errors.push(field::invalid_str(path, text, problem));
     }
     if !text.contains("TZ") {

@@ -258,7 +258,7 @@ fn validate_conditions(
     }
 }
 
-/// Checks that PEM holds certificates and nothing else. No certificate at all is fine.
+/// Checks that PEM holds only certificates. It may be empty.
 fn check_certificate(text: &[u8]) -> Result<(), String> {
     if text.is_empty() {
         return Ok(());

@@ -12,7 +12,7 @@ fn v2(spec: Value) -> Value {
 }
 
 #[test]
-fn what_v1_has_no_field_for_travels_in_annotations() {
+fn fields_that_v1_lacks_are_kept_in_annotations() {
     let stored = v2(json!({
         "maxReplicas": 3, "minReplicas": 1, "scaleTargetRef": {"kind": "ReplicationController", "name": "d"},
         "behavior": {"scaleDown": {"policies": [{"periodSeconds": 5, "type": "Pods", "value": 1}], "selectPolicy": "Max"}},

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_for_is_best_effort() {
+    fn pods_without_requests_are_best_effort() {
         assert_eq!(class(&json!({"containers": [{}]})), "BestEffort");
         let zero = json!({"containers": [{"resources": {"requests": {"cpu": "0"}}}]});
         assert_eq!(class(&zero), "BestEffort");

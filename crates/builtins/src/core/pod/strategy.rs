@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_running_pod_gets_what_was_asked_for_or_its_own_period() {
+    fn a_running_pod_gets_the_requested_grace_period_or_its_own() {
         let pod = json!({"spec": {"nodeName": "n", "terminationGracePeriodSeconds": 30}});
         assert_eq!(grace(&pod, Some(10)).seconds, 10);
         assert_eq!(grace(&pod, None).seconds, 30);

@@ -105,7 +105,7 @@ pub(crate) fn pod(pod: &Value) -> Vec<String> {
     warnings
 }
 
-/// The warning for a workload whose name is no DNS label.
+/// The warning for a workload whose name is not a DNS label.
 pub(crate) fn workload_name(obj: &Value) -> Vec<String> {
     let found = names::is_dns1123_label(obj["metadata"]["name"].text());
     if found.is_empty() {
