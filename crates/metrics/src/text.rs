@@ -74,6 +74,20 @@ impl TextWriter {
         self.sample_of(name, "", labels, value);
     }
 
+    /// Writes one number with its labels and the time of its measurement, in milliseconds since 1970.
+    pub fn sample_at<'a>(
+        &mut self,
+        name: &str,
+        labels: impl IntoIterator<Item = (&'a str, &'a str)>,
+        value: f64,
+        millis: i64,
+    ) {
+        self.sample_of(name, "", labels, value);
+        // The line goes on.
+        self.text.pop();
+        let _ = writeln!(self.text, " {millis}");
+    }
+
     /// Writes the buckets, the sum and the count of a histogram.
     pub fn histogram(&mut self, name: &str, labels: &[(&str, &str)], histogram: &LocalHistogram) {
         let count = histogram.count();
@@ -137,15 +151,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_break_a_line_is_escaped() {
+    fn characters_that_would_break_a_line_are_escaped() {
         let mut out = TextWriter::default();
         out.heading("a", "back\\slash \"and\"\nline", MetricType::Gauge);
         out.sample("a", [("l", "\"\\\n")], 1.5);
         out.sample("a", [], f64::INFINITY);
+        out.sample_at("a", [("l", "x")], 2.0, -5);
         out.heading("a", "again", MetricType::Gauge);
         assert_eq!(
             out.finish(),
-            "# HELP a back\\\\slash \"and\"\\nline\n# TYPE a gauge\na{l=\"\\\"\\\\\\n\"} 1.5\na +Inf\n"
+            "# HELP a back\\\\slash \"and\"\\nline\n# TYPE a gauge\na{l=\"\\\"\\\\\\n\"} 1.5\na +Inf\na{l=\"x\"} 2 -5\n"
         );
     }
 }

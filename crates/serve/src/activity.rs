@@ -24,7 +24,7 @@ use tokio::{
     time::Instant,
 };
 
-use crate::{BoxError, connection::Phase};
+use crate::{BoxError, connection::Phase, upgraded::Upgrade};
 
 /// The number of bytes of a response that HTTP/1 may buffer before the body has to wait until they are written. hyper's
 /// own limit is that of a request's head, which is far too much for a peer that does not read.
@@ -51,6 +51,8 @@ pub(crate) struct Activity {
     eviction: Notify,
     /// Wakes the connection when it has to close after the requests in flight.
     closing: Notify,
+    /// The state after a handler has taken over the connection.
+    pub(crate) upgrade: Upgrade,
 }
 
 /// Counts a request as in flight until it is dropped.
@@ -177,7 +179,7 @@ impl Activity {
         self.closing.notify_one();
     }
 
-    /// Waits until the connection is to be closed.
+    /// Waits until the connection should be closed.
     pub(crate) async fn closing(&self) {
         self.closing.notified().await;
     }

@@ -24,6 +24,7 @@ use crate::{
     guarded::Guarded,
     host, plain_http,
     slots::{Slot, Slots},
+    upgraded,
 };
 
 /// The state that all connections of a server share.
@@ -31,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) protocol: Protocol,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) limits: Limits,
-    /// Whether requests are told the address of their peer.
+    /// Whether the address of the peer is added to requests.
     pub(crate) peer_addresses: bool,
 }
 
@@ -111,7 +112,7 @@ where
 struct Peer {
     activity: Arc<Activity>,
     slot: Arc<Slot>,
-    /// Its address, if requests are told.
+    /// Its address, if it is added to requests.
     address: Option<SocketAddr>,
     /// The version that TLS negotiated.
     negotiated: Option<Version>,
@@ -207,6 +208,7 @@ async fn drive<S, B>(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
     let (draining, activity) = (phase.clone(), peer.activity.clone());
+    let patience = limits.upgrade_grace_period;
     let service = service_fn(move |mut request: Request<Incoming>| {
         let mut in_flight = peer.activity.begin(request.version());
         if let Some(handle) = peer.slot.handle() {
@@ -218,8 +220,9 @@ async fn drive<S, B>(
         if let Some(certificates) = &peer.certificates {
             request.extensions_mut().insert(certificates.clone());
         }
-        let http2 = (request.version() == Version::HTTP_2).then(|| peer.activity.clone());
+        let http2 = request.version() == Version::HTTP_2;
         let (mut service, draining) = (service.clone(), draining.clone());
+        let activity = peer.activity.clone();
         let rejection = peer.rejection(&request);
         async move {
             if let Some(reason) = rejection {
@@ -227,9 +230,12 @@ async fn drive<S, B>(
             }
             poll_fn(|cx| service.poll_ready(cx)).await?;
             let mut response = service.call(request).await?;
-            if let Some(activity) = http2
-                && take_close(response.headers_mut())
-            {
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                activity.upgrade.begin();
+                let kept = upgraded::keep(activity.clone(), draining.clone(), patience);
+                tokio::spawn(kept);
+            }
+            if http2 && take_close(response.headers_mut()) {
                 activity.close();
             }
             if response.status() == StatusCode::UNAUTHORIZED {

@@ -1,7 +1,7 @@
 //! A byte stream that drops peers that never read.
 //!
-//! A write that waits for `write_timeout` without progress fails, which ends the connection and frees its buffers. The
-//! stream also counts the bytes it reads, and holds the connection's slot for as long as it lives, even after an upgrade.
+//! A write that waits for `write_timeout` without progress fails, which ends the connection and frees its buffers. After an
+//! upgrade, reads and writes fail once the shutdown has lasted too long. The stream also counts the bytes it reads, and holds the connection's slot for as long as it lives, even after an upgrade.
 
 use std::{
     io,
@@ -85,7 +85,11 @@ impl<T: AsyncRead + Unpin> AsyncRead for Guarded<T> {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if read.is_pending() && self.activity.upgrade.poll_cut(cx) {
+            return Poll::Ready(Err(cut()));
+        }
+        ready!(read)?;
         self.activity.read(buf.filled().len() - before);
         Poll::Ready(Ok(()))
     }
@@ -97,6 +101,9 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Guarded<T> {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.activity.upgrade.is_cut() {
+            return Poll::Ready(Err(cut()));
+        }
         let outcome = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.watch(cx, outcome)
     }
@@ -129,6 +136,20 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Guarded<T> {
     }
 }
 
+impl<T> Drop for Guarded<T> {
+    fn drop(&mut self) {
+        self.activity.upgrade.close();
+    }
+}
+
+/// The error of an upgraded connection whose time is over.
+fn cut() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::ConnectionAborted,
+        "the server is shutting down",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -136,7 +157,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn writes_that_nobody_reads_fail_after_the_timeout() {
+    async fn writes_that_the_peer_does_not_read_fail_after_the_timeout() {
         let (near, mut far) = duplex(10);
         let mut near = Guarded::new(near, Arc::default(), Duration::from_secs(60), None);
         near.write_all(&[0; 10]).await.unwrap();

@@ -1,5 +1,5 @@
 //! The `Host` header: HTTP/1.1 requires exactly one, because proxies and servers that pick different ones disagree about
-//! whom a request is for.
+//! the host of a request.
 
 use http::{HeaderMap, Method, Request, Version, header};
 

@@ -24,17 +24,17 @@
 //!
 //! # Limits
 //!
-//! [`Limits`] bounds whatever a peer can do slowly or never: handshakes, request heads, idle connections, responses that
-//! nobody reads, and the number of connections. Over HTTP/1 a response waits after 16 KiB until the peer has taken them.
-//! HTTP/1.1 requests without exactly one `Host` header are rejected. Three things are not bounded here: reading a request's body, which is up
-//! to the service; HTTP/2 streams whose peer withholds the stream's window; and upgraded connections, which count
-//! against the limit but do not delay shutdown.
+//! [`Limits`] bounds everything that a peer can do slowly or never: handshakes, request heads, idle connections,
+//! responses that are not read, and the number of connections. Over HTTP/1 a response waits after 16 KiB until the peer
+//! has taken them. HTTP/1.1 requests without exactly one `Host` header are rejected. Three things are not bounded here:
+//! reading a request's body, which is up to the service; HTTP/2 streams whose peer withholds the stream's window; and
+//! upgraded connections, which count against the limit.
 //!
 //! # Shutdown
 //!
 //! When the shutdown future completes, the server stops accepting, finishes the requests in flight and closes idle
-//! connections. Responses marked [`OpenEnded`] end cleanly at once. Whatever is left after
-//! [`Limits::grace_period`] is aborted.
+//! connections. Responses marked [`OpenEnded`] end cleanly at once. Upgraded connections are cut after
+//! [`Limits::upgrade_grace_period`], and whatever is left after [`Limits::grace_period`] is aborted.
 //!
 //! # Closing a connection
 //!
@@ -53,6 +53,8 @@ mod plain_http;
 mod server;
 mod slots;
 mod tls;
+mod unverified;
+mod upgraded;
 
 pub use limits::Limits;
 pub use peer_address::PeerAddress;
@@ -60,6 +62,7 @@ pub use peer_certificates::PeerCertificates;
 pub use server::Server;
 pub use slots::ConnectionHandle;
 pub use tls::{Tls, TlsError};
+pub use unverified::connect_unverified;
 
 /// A type-erased error of a service or a body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

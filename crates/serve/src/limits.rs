@@ -36,6 +36,9 @@ pub struct Limits {
     pub write_timeout: Duration,
     /// Time that requests in flight have to finish at shutdown before they are aborted. Defaults to 10 s.
     pub grace_period: Duration,
+    /// Time that upgraded connections, such as terminals, have to end at shutdown before they are cut; at most `grace_period`.
+    /// Defaults to 5 s.
+    pub upgrade_grace_period: Duration,
     /// Interval of HTTP/2 pings. Defaults to 30 s.
     pub keep_alive_interval: Duration,
     /// Time that a peer has to answer an HTTP/2 ping. Defaults to 20 s.
@@ -56,6 +59,7 @@ impl Default for Limits {
             idle_timeout: Duration::from_secs(90),
             write_timeout: Duration::from_secs(60),
             grace_period: Duration::from_secs(10),
+            upgrade_grace_period: Duration::from_secs(5),
             keep_alive_interval: Duration::from_secs(30),
             keep_alive_timeout: Duration::from_secs(20),
             max_concurrent_streams: 250,

@@ -1,4 +1,4 @@
-//! Clients that speak plain HTTP to a server that expects TLS.
+//! Clients that send plain HTTP to a server that expects TLS.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

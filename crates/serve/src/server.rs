@@ -18,7 +18,7 @@ use crate::{
     slots::Slots,
 };
 
-/// The pause after the system refused to accept a connection, most likely for want of file descriptors.
+/// The pause after the system refused to accept a connection, most likely because it has run out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The time that tasks have to notice that their connection was aborted.
@@ -34,7 +34,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Creates a server that speaks plain HTTP within the default [`Limits`].
+    /// Creates a server for plain HTTP with the default [`Limits`].
     pub fn new(listener: TcpListener) -> Self {
         Self {
             listener,
@@ -66,7 +66,8 @@ impl Server {
         self
     }
 
-    /// Serves until `shutdown` completes and all connections are done, or the grace period is over.
+    /// Serves until `shutdown` completes and all connections are done, or the grace period is over. Connections that a handler has
+    /// taken over count, up to their own grace period.
     ///
     /// Failures of single connections are logged at debug level, and a failure to accept is logged and retried. Dropping
     /// the future aborts all connections.
@@ -109,7 +110,7 @@ impl Server {
             .is_err()
         {
             phase.send_replace(Phase::Aborted);
-            // A task that computes without yielding does not notice; it must not hold up the rest for ever.
+            // A task that computes without yielding does not notice; it must not hold up the rest forever.
             let _ = tokio::time::timeout(ABORT_TIMEOUT, phase.closed()).await;
         }
     }

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_strangers_go_only_when_there_are_no_slots() {
+    fn busy_strangers_are_closed_only_without_free_slots() {
         let slots = slots(3, Some(1));
         let busy: Vec<_> = (0..3)
             .map(|_| {

@@ -2,17 +2,19 @@
 //!
 //! The cryptography is ring's, named explicitly: nothing here depends on, or sets, a default for the process.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, io, sync::Arc};
 
 use parking_lot::RwLock;
 use rustls::{
     RootCertStore, ServerConfig,
     crypto::CryptoProvider,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::{ClientHello, ResolvesServerCert},
+    server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier, danger::ClientCertVerifier},
     sign::CertifiedKey,
 };
 use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::TlsAcceptor;
 
 use crate::{BoxError, any_certificate::AnyCertificate};
 
@@ -68,7 +70,7 @@ impl Tls {
     /// Asks clients for a certificate, without requiring one.
     ///
     /// `authorities` are PEM certificates whose names tell clients which of their certificates to present; if there are
-    /// none, clients present whatever they have. The certificates are not verified: services find them as
+    /// none, clients may present any certificate. The certificates are not verified: services find them as
     /// [`PeerCertificates`](crate::PeerCertificates) in the extensions of requests.
     ///
     /// # Errors
@@ -86,9 +88,55 @@ impl Tls {
             provider: provider.clone(),
         };
         Ok(Self {
+            config: config(self.identity.clone(), provider, Some(Arc::new(verifier)))?,
+            identity: self.identity,
+        })
+    }
+
+    /// Requires clients to present a certificate that one of these authorities has signed (PEM). The handshake fails without.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `authorities` has no certificate, or something that is not one.
+    pub fn require_client_certificates(self, authorities: &[u8]) -> Result<Self, TlsError> {
+        let mut roots = RootCertStore::empty();
+        for certificate in certificates_of("certificate authority", authorities)? {
+            let added = roots.add(certificate);
+            added.map_err(|e| unreadable("certificate authority", e))?;
+        }
+        let provider = provider();
+        let verifier =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+        let verifier = verifier
+            .build()
+            .map_err(|e| unreadable("certificate authority", e))?;
+        Ok(Self {
             config: config(self.identity.clone(), provider, Some(verifier))?,
             identity: self.identity,
         })
+    }
+
+    /// Offers HTTP/1.1 only.
+    pub fn without_http2(mut self) -> Self {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        self.config = Arc::new(config);
+        self
+    }
+
+    /// Accepts a connection that does not come from the listener of a [`Server`](crate::Server).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the handshake does.
+    pub async fn accept<S>(
+        &self,
+        stream: S,
+    ) -> io::Result<impl AsyncRead + AsyncWrite + Send + Unpin + 'static + use<S>>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        TlsAcceptor::from(self.config.clone()).accept(stream).await
     }
 
     /// Replaces the certificate and its key. Connections that exist already keep the old one.
@@ -125,13 +173,13 @@ fn provider() -> Arc<CryptoProvider> {
 fn config(
     identity: Arc<Identity>,
     provider: Arc<CryptoProvider>,
-    clients: Option<AnyCertificate>,
+    clients: Option<Arc<dyn ClientCertVerifier>>,
 ) -> Result<Arc<ServerConfig>, TlsError> {
     let builder = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(unusable)?;
     let builder = match clients {
-        Some(verifier) => builder.with_client_cert_verifier(Arc::new(verifier)),
+        Some(verifier) => builder.with_client_cert_verifier(verifier),
         None => builder.with_no_client_auth(),
     };
     let mut config = builder.with_cert_resolver(identity);

@@ -14,6 +14,13 @@ const URI: u8 = 6;
 const IP: u8 = 7;
 
 /// The alternative names of a subject: host names, addresses, and others that Kubernetes forbids for nodes.
+///
+/// ```
+/// use kubewright_x509::AltNames;
+///
+/// let names = AltNames { dns: vec!["localhost".to_owned()], ..AltNames::default() };
+/// assert!(!names.is_empty());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AltNames {
     /// DNS names.

@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         self.at >= self.bytes.len()
     }
 
-    /// Returns the next value, whatever it is.
+    /// Returns the next value of any type.
     pub(crate) fn any(&mut self) -> Result<Element<'a>, Error> {
         let header = self.header()?;
         self.take(header)

@@ -19,7 +19,7 @@ impl Error {
         Self(text.into())
     }
 
-    /// Returns an error about bytes that are no ASN.1.
+    /// Returns an error about bytes that are not ASN.1.
     pub(crate) fn syntax(text: &str) -> Self {
         Self(format!("asn1: syntax error: {text}"))
     }

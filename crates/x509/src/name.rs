@@ -35,7 +35,7 @@ pub struct Name {
 pub struct Attribute {
     /// The type, such as `2.5.4.3` for the common name.
     pub oid: String,
-    /// The value, unless it is no text.
+    /// The value, if it is text.
     pub value: Option<String>,
     /// The type, encoded.
     content: Vec<u8>,
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_no_text_is_kept_as_an_attribute() {
+    fn values_that_are_not_text_are_kept_as_attributes() {
         let attribute = encode::sequence(&[
             &encode::object_identifier(oid::COMMON_NAME),
             &encode::octet_string(b"x"),

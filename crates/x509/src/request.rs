@@ -107,7 +107,7 @@ impl CertificateRequest {
         &self.alt_names
     }
 
-    /// Returns the key that the certificate is to be for.
+    /// Returns the public key of the requested certificate.
     pub fn public_key(&self) -> &PublicKey {
         &self.public_key
     }

@@ -13,7 +13,7 @@ const T61: u32 = 20;
 const IA5: u32 = 22;
 const BMP: u32 = 30;
 
-/// Returns the text of a value, or `None` if it is no string.
+/// Returns the text of a value, or `None` if it is not a string.
 pub(crate) fn decode(element: &Element<'_>) -> Result<Option<String>, Error> {
     if element.class != UNIVERSAL || element.constructed {
         return Ok(None);

@@ -44,7 +44,7 @@ fn full(bytes: impl Into<Bytes>) -> Body {
 }
 
 /// `/hello` returns the HTTP version, `/slow` does so after a while, `/flood` never ends, `/watch` sends one event and
-/// then waits for ever, `/panic` panics, `/upgrade` echoes one line, `/peer` returns the number of certificates and the
+/// then waits forever, `/panic` panics, `/upgrade` echoes one line, `/peer` returns the number of certificates and the
 /// length of the first, `/close` closes the connection.
 #[derive(Clone, Default)]
 struct Service {

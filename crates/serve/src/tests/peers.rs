@@ -35,7 +35,7 @@ fn authorized(path: &str) -> Request<Empty<Bytes>> {
 }
 
 #[tokio::test]
-async fn idle_connections_without_credentials_lock_nobody_out() {
+async fn idle_connections_without_credentials_do_not_block_others() {
     const ATTACKERS: usize = 50;
     let (tls, certificate) = self_signed();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -75,7 +75,7 @@ async fn idle_connections_without_credentials_lock_nobody_out() {
     server.abort();
 }
 
-/// Sends text on a new connection and returns everything that comes back.
+/// Sends text on a new connection and returns the whole response.
 async fn exchange(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -199,7 +199,7 @@ async fn flood(address: SocketAddr, mut next: impl FnMut(u32) -> Vec<u8>) -> u32
             return i;
         }
     }
-    panic!("the server reads for ever");
+    panic!("the server reads forever");
 }
 
 async fn answers(address: SocketAddr) {
@@ -223,7 +223,7 @@ async fn cve_2023_44487_rapid_resets_close_the_connection() {
 }
 
 #[tokio::test]
-async fn cve_2024_27316_heads_that_continue_for_ever_close_the_connection() {
+async fn cve_2024_27316_endless_heads_close_the_connection() {
     let running = start(Limits::default(), None).await;
     let more = |i: u32| match i {
         0 => frame(1, 0, 1, HEAD),

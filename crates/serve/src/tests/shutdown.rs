@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use super::*;
 
 #[tokio::test]
-async fn shutting_down_lets_requests_end_and_takes_no_more() {
+async fn a_shutdown_finishes_requests_and_accepts_no_more() {
     let running = start(Limits::default(), None).await;
     let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
     let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
@@ -92,4 +92,49 @@ async fn streams_that_never_end_are_cut_after_the_grace_period() {
             "a part must not pass for the whole"
         );
     }
+}
+
+/// Opens an upgraded connection.
+async fn upgraded(running: &Running) -> TokioIo<upgrade::Upgraded> {
+    let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
+    let mut request = get("/upgrade");
+    let headers = request.headers_mut();
+    headers.insert("connection", "upgrade".parse().unwrap());
+    headers.insert("upgrade", "echo".parse().unwrap());
+    let response = one.send_request(request).await.unwrap();
+    assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
+    TokioIo::new(upgrade::on(response).await.unwrap())
+}
+
+#[tokio::test]
+async fn a_shutdown_waits_for_upgraded_connections() {
+    let running = start(Limits::default(), None).await;
+    let mut io = upgraded(&running).await;
+    running.stop.send(()).unwrap();
+    while TcpStream::connect(running.address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    io.write_all(b"ping").await.unwrap();
+    let mut line = [0; 4];
+    let echo = timeout(SOON, io.read_exact(&mut line)).await.unwrap();
+    assert_eq!((echo.unwrap(), &line), (4, b"ping"));
+    // The handler has ended the connection, so nothing is left.
+    let most = Limits::default().upgrade_grace_period / 2;
+    timeout(most, running.server).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn upgraded_connections_that_stay_are_cut() {
+    let limits = Limits {
+        upgrade_grace_period: SHORT,
+        grace_period: SOON * 2,
+        ..Limits::default()
+    };
+    let running = start(limits, None).await;
+    let mut io = upgraded(&running).await;
+    running.stop.send(()).unwrap();
+    let mut line = [0; 4];
+    let end = timeout(SOON, io.read(&mut line)).await.unwrap();
+    assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
+    timeout(SOON, running.server).await.unwrap().unwrap();
 }
