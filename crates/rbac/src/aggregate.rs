@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(aggregated(json!([])), "");
     }
 
-    /// Returns the verbs of a role in what was gathered.
+    /// Returns the verbs of a role among the aggregated rules.
     fn verbs(
         all: &[(&str, Result<Vec<&PolicyRule>, SelectorError>)],
         name: &str,
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_roles_is_gathered_to_its_end_whatever_the_names() {
+    fn chains_of_roles_are_aggregated_in_any_order_of_names() {
         let labels: Vec<Value> = (0..6).map(|i| labelled(&format!("l{i}"))).collect();
         let from: Vec<Value> = (0..5).map(|i| of(&[&format!("l{}", i + 1)])).collect();
         let (leaf, nothing) = ([rule("get"), rule("list")], Value::Null);
@@ -224,7 +224,7 @@ mod tests {
         let labels: Vec<Value> = ["a", "b", "c", "leaf"].map(labelled).into();
         let (own, leaf) = ([[rule("x")], [rule("y")], [rule("z")]], [rule("get")]);
         let nothing = Value::Null;
-        // In a circle, rules that a role had before would be passed on for ever.
+        // In a circle, rules that a role had before would be passed on forever.
         let circle = [of(&["b"]), of(&["c"]), of(&["a", "leaf"])];
         let role = |i: usize, name: &'static str| AggregatedRole {
             name,

@@ -16,7 +16,7 @@ pub enum Uncovered {
     TooMany,
 }
 
-/// Returns the part of the wanted rules that the held ones do not grant.
+/// Returns the part of the required rules that the held ones do not grant.
 ///
 /// A single permission (one group, resource, verb and name, or one path and verb) is granted if one of the held rules grants
 /// it.
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_covers_whatever_is_wanted() {
+    fn a_wildcard_covers_every_rule() {
         let held = [rule("*", "*", "-", "*"), urls("*", "*")];
         let many: Vec<String> = (0..1000).map(|i| format!("x{i}")).collect();
         let mut wanted = rule("-", "-", "-", "*,get");

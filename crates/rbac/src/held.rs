@@ -1,4 +1,4 @@
-//! [`Held`]: the rules that somebody has, found by resource.
+//! [`Held`]: the rules of a user, indexed by resource.
 
 use std::{collections::HashMap, iter::Chain, slice::Iter};
 

@@ -6,7 +6,7 @@
 //! | `cover` | [`uncovered`]: the part of some rules that others do not grant; [`compact`] makes it readable |
 //! | `aggregate` | [`aggregate`](fn@aggregate): the rules of roles that are made of others |
 //! | `reconcile` | [`reconcile_role`], [`reconcile_binding`]: an object with what the policy requires added |
-//! | `permission`, `advice` | [`Permission`]: what a request needs; [`Advice`]: the rules to add, ready to paste |
+//! | `permission`, `refusal`, `advice` | [`Permission`]: what a request needs, found by `refusal` in messages; [`Advice`]: the rules to add, ready to paste |
 //! | `policy` | [`policy`](fn@policy): the objects that a cluster has from the start |
 //!
 //! ```
@@ -29,6 +29,7 @@ mod held;
 mod permission;
 mod policy;
 mod reconcile;
+mod refusal;
 mod rule;
 
 pub use advice::Advice;

@@ -6,13 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PolicyRule, ResourceRequest};
 
-/// The permission that one request needs, whatever the name of the object.
+/// The verbs of requests about the objects of a resource. Any other verb is a permission of its own, such as `bind` or
+/// `impersonate`.
+const OF_OBJECTS: [&str; 9] = [
+    "*",
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
+
+/// The permission that a request needs, for objects of any name or for one.
 ///
 /// ```
 /// use kubewright_rbac::Permission;
 ///
 /// let read = Permission::of_resource("list", "apps", "deployments", "", "shop");
 /// assert_eq!(read.to_string(), r#"list deployments.apps in the namespace "shop""#);
+///
+/// let read = Permission::of_resource("get", "", "secrets", "", "shop").named("token");
+/// assert_eq!(read.to_string(), r#"get secrets "token" in the namespace "shop""#);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(default)]
@@ -26,11 +43,17 @@ pub struct Permission {
     /// The namespace of the request. Empty for requests about the cluster or about all namespaces.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
+    /// The name of the object. Empty for requests that name none, and for a permission about objects of any name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// The path, if the request is not about a resource.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// The verb.
     pub verb: String,
+    /// The rules that do as well: a user who has them may grant them without the permission to `escalate` or to `bind`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alternative: Vec<PolicyRule>,
 }
 
 impl Permission {
@@ -49,8 +72,8 @@ impl Permission {
                 subresource => format!("{resource}/{subresource}"),
             },
             namespace: namespace.to_owned(),
-            path: String::new(),
             verb: verb.to_owned(),
+            ..Self::default()
         }
     }
 
@@ -63,41 +86,27 @@ impl Permission {
         }
     }
 
-    /// Finds the user and the missing permission in the message of a server that refused a request, which may be part of a
-    /// longer text.
+    /// Sets the name of the object.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Returns whether the verb is one of requests about objects, such as `get`, and not a permission of its own, such as
+    /// `bind`.
     ///
     /// ```
     /// use kubewright_rbac::Permission;
     ///
-    /// let text = r#"cannot list: secrets is forbidden: User "bob" cannot list resource "secrets" in API group "" in the namespace "shop""#;
-    /// let (user, missing) = Permission::of_refusal(text).unwrap();
-    /// assert_eq!(user, "bob");
-    /// assert_eq!(missing, Permission::of_resource("list", "", "secrets", "", "shop"));
-    /// assert_eq!(Permission::of_refusal("secrets is forbidden: exceeded quota"), None);
+    /// assert!(Permission::of_resource("get", "", "pods", "", "shop").is_of_objects());
+    /// assert!(!Permission::of_resource("impersonate", "", "users", "", "").is_of_objects());
     /// ```
-    pub fn of_refusal(text: &str) -> Option<(String, Self)> {
-        // Errors are often printed inside other quotes.
-        let text = text.replace("\\\"", "\"");
-        let (_, after) = text.split_once("User \"")?;
-        let (user, after) = after.split_once("\" cannot ")?;
-        let (verb, after) = after.split_once(' ')?;
-        if let Some(after) = after.strip_prefix("path \"") {
-            let (path, _) = after.split_once('"')?;
-            return Some((user.to_owned(), Self::of_path(verb, path)));
-        }
-        let after = after.strip_prefix("resource \"")?;
-        let (resource, after) = after.split_once('"')?;
-        let after = after.strip_prefix(" in API group \"")?;
-        let (group, after) = after.split_once('"')?;
-        let namespace = after
-            .strip_prefix(" in the namespace \"")
-            .and_then(|after| after.split_once('"'))
-            .map_or("", |(namespace, _)| namespace);
-        let missing = Self::of_resource(verb, group, resource, "", namespace);
-        Some((user.to_owned(), missing))
+    pub fn is_of_objects(&self) -> bool {
+        OF_OBJECTS.contains(&self.verb.as_str())
     }
 
-    /// Returns whether a rule grants the permission, for all objects or for some.
+    /// Returns whether a rule grants the permission. If the permission has no name, a rule for some objects will do.
     ///
     /// ```
     /// use kubewright_rbac::{Permission, PolicyRule};
@@ -119,8 +128,11 @@ impl Permission {
             .resource
             .split_once('/')
             .unwrap_or((&self.resource, ""));
-        // Any of the names of a rule will do.
-        let name = rule.resource_names.first().map_or("", String::as_str);
+        let name = match self.name.as_str() {
+            // Any of the names of a rule will do.
+            "" => rule.resource_names.first().map_or("", String::as_str),
+            name => name,
+        };
         rule.allows(&ResourceRequest {
             verb: &self.verb,
             group: &self.group,
@@ -142,6 +154,9 @@ impl fmt::Display for Permission {
         if !self.group.is_empty() {
             write!(f, ".{}", self.group)?;
         }
+        if !self.name.is_empty() {
+            write!(f, " {:?}", self.name)?;
+        }
         match self.namespace.as_str() {
             "" => Ok(()),
             namespace => write!(f, " in the namespace {namespace:?}"),
@@ -154,40 +169,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_of_every_form_are_understood() {
-        for (text, expected) in [
-            (
-                r#"pods "p" is forbidden: User "u" cannot create resource "pods/exec" in API group "" in the namespace "d""#,
-                Permission::of_resource("create", "", "pods", "exec", "d"),
-            ),
-            (
-                r#"nodes is forbidden: User "u" cannot list resource "nodes" in API group "" at the cluster scope: RBAC: role.rbac.authorization.k8s.io "x" not found"#,
-                Permission::of_resource("list", "", "nodes", "", ""),
-            ),
-            (
-                r#"forbidden: User "u" cannot get path "/metrics""#,
-                Permission::of_path("get", "/metrics"),
-            ),
-            (
-                r#"Error { message: "webapps.example.com is forbidden: User \"u\" cannot watch resource \"webapps\" in API group \"example.com\" at the cluster scope" }"#,
-                Permission::of_resource("watch", "example.com", "webapps", "", ""),
-            ),
-        ] {
-            let found = Permission::of_refusal(text);
-            assert_eq!(found, Some(("u".to_owned(), expected)), "{text}");
-        }
-    }
-
-    #[test]
-    fn other_texts_name_no_permission() {
-        for text in [
-            "",
-            "User \"u",
-            "User \"u\" cannot",
-            "User \"u\" cannot get resource \"pods\"",
-            "User \"u\" cannot impersonate you",
-        ] {
-            assert_eq!(Permission::of_refusal(text), None, "{text}");
-        }
+    fn a_rule_for_some_objects_does_not_grant_access_to_others() {
+        let rule = PolicyRule {
+            verbs: vec!["get".into()],
+            api_groups: vec!["".into()],
+            resources: vec!["secrets".into()],
+            resource_names: vec!["a".into(), "b".into()],
+            ..PolicyRule::default()
+        };
+        let secrets = Permission::of_resource("get", "", "secrets", "", "shop");
+        assert!(secrets.is_granted_by(&rule));
+        assert!(secrets.clone().named("b").is_granted_by(&rule));
+        assert!(!secrets.named("c").is_granted_by(&rule));
     }
 }

@@ -1,4 +1,4 @@
-//! Objects of the policy in a cluster that has them already: what is missing is added, and nothing is taken away.
+//! Objects of the policy in a cluster that has them already: missing rules are added, and none are removed.
 
 use serde_json::{Map, Value, json};
 
@@ -10,11 +10,11 @@ const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 /// The outcome of reconciling an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reconciled {
-    /// Nothing: it has what is required, or must not be touched.
+    /// Nothing: it is complete, or must not be touched.
     Unchanged,
     /// It is replaced by this object.
     Updated(Value),
-    /// It is deleted and created anew, since its role cannot be changed.
+    /// It is deleted and recreated, since its role cannot be changed.
     Recreated,
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use kubewright_machinery::go;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A rule of a role. `*` stands for everything.
+/// A rule of a role. `*` matches everything.
 ///
 /// Its text is that of messages about missing permissions:
 ///
@@ -20,13 +20,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// };
 /// assert_eq!(rule.to_string(), r#"{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}"#);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PolicyRule {
     /// The groups; the core group is empty.
     #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
     pub api_groups: Vec<String>,
-    /// The paths that are no resources. One that ends in `*` stands for all that begin like it.
+    /// The paths that are not resources. One that ends in `*` matches all paths with that prefix.
     #[serde(
         rename = "nonResourceURLs",
         deserialize_with = "list",
@@ -77,7 +77,7 @@ impl PolicyRule {
                 || self.resource_names.iter().any(|name| name == request.name))
     }
 
-    /// Returns whether the rule allows a request about a path that is no resource.
+    /// Returns whether the rule allows a request for a path that is not a resource.
     ///
     /// ```
     /// use kubewright_rbac::PolicyRule;
@@ -116,7 +116,7 @@ fn names(rule: &str, resource: &str, subresource: &str) -> bool {
     before == "*/" || before.strip_suffix('/') == Some(resource)
 }
 
-/// Returns whether a path of a rule stands for another path.
+/// Returns whether a path of a rule matches another path.
 pub(crate) fn url_covers(url: &str, path: &str) -> bool {
     url == path || (url.ends_with('*') && path.starts_with(url.trim_end_matches('*')))
 }
