@@ -148,7 +148,7 @@ fn is_string(ty: &Type) -> bool {
     shape::is_called(ty, "String") && is_bare(ty)
 }
 
-/// Reports whether there is no pointer around a type.
+/// Reports whether a type is not behind a pointer.
 fn is_bare(ty: &Type) -> bool {
     std::ptr::eq(shape::bare(ty), ty)
 }

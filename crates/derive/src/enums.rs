@@ -12,7 +12,7 @@ use quote::quote;
 use syn::{DataEnum, DeriveInput, Fields, LitStr, Variant, ext::IdentExt};
 
 use crate::{
-    fields::{Names, described, object, of, reject_field_attrs, replaced},
+    fields::{Names, described, object, of, reject_field_attrs, reject_number, replaced},
     fits,
     schema_attrs::{SchemaAttrs, reject_foreign},
     serde_attrs::{Container, Member, documentation},
@@ -26,6 +26,7 @@ pub(crate) fn enumeration(
     data: &DataEnum,
 ) -> syn::Result<TokenStream> {
     reject_field_attrs(schema_attrs)?;
+    reject_number(schema_attrs)?;
     let mut variants = Vec::new();
     for variant in &data.variants {
         reject_foreign(&variant.attrs)?;

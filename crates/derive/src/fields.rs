@@ -20,6 +20,7 @@ pub(crate) fn structure(
     fields: &Fields,
 ) -> syn::Result<TokenStream> {
     reject_field_attrs(schema_attrs)?;
+    reject_number(schema_attrs)?;
     let node = if let Some(node) = replaced(container, schema_attrs)? {
         node
     } else {
@@ -182,6 +183,17 @@ pub(crate) fn reject_field_attrs(schema_attrs: &SchemaAttrs) -> syn::Result<()> 
             Err(syn::Error::new(span, what))
         }
         None => Ok(()),
+    }
+}
+
+/// Rejects a number of a whole type.
+pub(crate) fn reject_number(schema_attrs: &SchemaAttrs) -> syn::Result<()> {
+    match schema_attrs.keyword("protobuf") {
+        None => Ok(()),
+        Some(keyword) => Err(syn::Error::new(
+            keyword.span,
+            "`protobuf` is said of a field: put it on the fields of this type",
+        )),
     }
 }
 

@@ -14,10 +14,11 @@
 //! | `fields`, `enums` | the schema of structs and enums |
 //! | `kind` | `#[kube(...)]` and `#[crd(...)]`: the code for the whole kind |
 //! | `defaults` | [`macro@defaults`]: the defaults of the schema in Rust |
+//! | `boxed` | [`macro@boxed_async`]: async methods of trait objects |
 //! | `position` | positions in the source |
 //!
 //! Invariant: every mistake is a compile error at the attribute in question, and its message says what to write. It is the only
-//! error: the traits are implemented all the same, so that the code that uses the type compiles.
+//! error: the traits are still implemented, so that the code that uses the type compiles.
 //!
 //! ```
 //! use kubewright::{__derive::JsonSchema, Schema};
@@ -35,6 +36,7 @@
 //! assert_eq!(schema.as_value()["properties"]["maxReplicas"]["minimum"], 1);
 //! ```
 
+mod boxed;
 mod casing;
 mod defaults;
 mod enums;
@@ -103,6 +105,42 @@ pub fn defaults(arguments: TokenStream, item: TokenStream) -> TokenStream {
             let errors = error.into_compile_error();
             quote!(#original #errors).into()
         }
+    }
+}
+
+/// Lets a trait with async methods be used as a trait object: `async fn` returns a boxed future that is `Send`.
+///
+/// Put it on the trait and on each implementation. A trait whose methods have a default body needs `Send + Sync` as supertraits.
+///
+/// ```
+/// use kubewright_derive::boxed_async;
+///
+/// #[boxed_async]
+/// trait Lookup: Send + Sync {
+///     async fn lookup(&self, name: &str) -> Option<String>;
+/// }
+///
+/// struct Upper;
+///
+/// #[boxed_async]
+/// impl Lookup for Upper {
+///     async fn lookup(&self, name: &str) -> Option<String> {
+///         Some(name.to_uppercase())
+///     }
+/// }
+///
+/// let lookup: Box<dyn Lookup> = Box::new(Upper);
+/// let found = lookup.lookup("a");
+/// # use std::{future::Future, pin::pin, task::{Context, Poll, Waker}};
+/// # let found = pin!(found).poll(&mut Context::from_waker(Waker::noop()));
+/// # assert_eq!(found, Poll::Ready(Some("A".to_owned())));
+/// ```
+#[proc_macro_attribute]
+pub fn boxed_async(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let item = parse_macro_input!(item as syn::Item);
+    match boxed::expand(arguments.into(), item) {
+        Ok(code) => code.into(),
+        Err(error) => error.into_compile_error().into(),
     }
 }
 

@@ -187,6 +187,28 @@ fn rules_that_the_server_would_refuse_are_refused() {
 }
 
 #[test]
+fn numbers_of_protobuf_belong_to_fields() {
+    for number in ["0", "2048", "-1", "\"3\""] {
+        field(
+            &format!("protobuf = {number}"),
+            "i32",
+            "`protobuf` is the number of the field in protobuf: write one from 1 to 2047, such as `protobuf = 3`",
+        );
+    }
+    field(
+        "items(protobuf = 3)",
+        "Vec<i32>",
+        "this is said of the field itself, not of what is in it: write it outside the parentheses",
+    );
+    for ty in ["struct Spec { a: i32 }", "enum Spec { A, B }"] {
+        whole(
+            &format!("#[schema(protobuf = 3)] {ty}"),
+            "`protobuf` is said of a field: put it on the fields of this type",
+        );
+    }
+}
+
+#[test]
 fn enums_without_a_structural_schema_are_refused() {
     whole(
         "enum Mixed { Nothing, Some { a: String } }",
@@ -371,7 +393,7 @@ fn objects_where_there_is_none_are_refused() {
 }
 
 #[test]
-fn what_is_said_of_a_field_is_not_said_of_its_items_or_its_type() {
+fn attributes_of_a_field_do_not_apply_to_its_items_or_its_type() {
     let outside =
         "this is said of the field itself, not of what is in it: write it outside the parentheses";
     field("items(immutable)", "Vec<String>", outside);
@@ -412,7 +434,7 @@ fn rules_that_say_nothing_are_refused() {
 }
 
 #[test]
-fn what_is_said_of_a_kind_has_its_form() {
+fn attributes_of_a_kind_have_their_form() {
     let kind = |attribute: &str, expected: &str| {
         whole(
             &format!("#[kube(kind = \"A\")] #[crd({attribute})] struct Spec {{ a: i32 }}"),
@@ -437,13 +459,13 @@ fn what_is_said_of_a_kind_has_its_form() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once() {
+fn all_mistakes_are_reported_at_once() {
     let source = "struct Spec { #[schema(minimum = 1)] a: String, #[schema(min = 1)] b: i32 }";
     assert_eq!(complaints(source).len(), 2);
 }
 
 #[test]
-fn what_is_right_has_code() {
+fn valid_input_generates_code() {
     let source = "#[kube(kind = \"Captain\")] struct Spec { #[schema(default = 3, minimum = 1)] mates: Option<i32> }";
     let input: DeriveInput = syn::parse_str(source).expect("Rust");
     let code = crate::expand(&input).expect("right").to_string();

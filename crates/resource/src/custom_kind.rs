@@ -50,6 +50,14 @@ pub trait CustomKind:
         draft.sources()
     }
 
+    /// Returns the numbers of fields in protobuf, as `#[schema(protobuf = 3)]` sets them, by the path of the field:
+    /// `spec.moons.radius`. Items of lists and values of maps have no part in it.
+    fn protobuf_numbers() -> BTreeMap<String, u16> {
+        let mut draft = CrdBuilder::draft();
+        Self::extend_crd(&mut draft);
+        draft.protobuf_numbers()
+    }
+
     /// Returns the validator of the kind, which compiles its schema and rules once.
     fn validator() -> &'static Validator;
 

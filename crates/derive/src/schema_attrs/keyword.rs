@@ -36,6 +36,8 @@ enum Value {
     Number,
     /// A non-negative integer.
     Count,
+    /// The number of a field in protobuf.
+    FieldNumber,
     /// A string.
     Text,
     /// One of these strings.
@@ -50,8 +52,11 @@ enum Value {
     Schema,
 }
 
+/// The highest number of a field in protobuf, as in `kubewright-protobuf`.
+const HIGHEST_FIELD_NUMBER: u32 = 2047;
+
 /// The keywords: name of the attribute, name in the schema, syntax of the value, and types it applies to.
-const KEYWORDS: [(&str, &str, Value, For); 27] = [
+const KEYWORDS: [(&str, &str, Value, For); 28] = [
     ("minimum", "minimum", Value::Number, For::Numbers),
     ("maximum", "maximum", Value::Number, For::Numbers),
     (
@@ -120,6 +125,12 @@ const KEYWORDS: [(&str, &str, Value, For); 27] = [
         Value::Flag,
         For::Open,
     ),
+    (
+        "protobuf",
+        "x-kubewright-protobuf",
+        Value::FieldNumber,
+        For::Anything,
+    ),
     ("all_of", "allOf", Value::Schemas, For::Anything),
     ("any_of", "anyOf", Value::Schemas, For::Anything),
     ("one_of", "oneOf", Value::Schemas, For::Anything),
@@ -169,6 +180,18 @@ pub(super) fn read(name: &str, meta: &ParseNestedMeta<'_>) -> syn::Result<Option
                 return Err(syn::Error::new(count.span(), what));
             }
             quote!(#count)
+        }
+        Value::FieldNumber => {
+            let what = format!(
+                "`{name}` is the number of the field in protobuf: write one from 1 to {HIGHEST_FIELD_NUMBER}, such as `{name} = 3`"
+            );
+            let number = meta.value()?.parse::<syn::LitInt>();
+            let number = number.map_err(|e| syn::Error::new(e.span(), &what))?;
+            let known = 1..=HIGHEST_FIELD_NUMBER;
+            if !number.base10_parse().is_ok_and(|n: u32| known.contains(&n)) {
+                return Err(syn::Error::new(number.span(), what));
+            }
+            quote!(#number)
         }
         Value::Number => {
             let value = json(meta.value()?)?;

@@ -318,7 +318,8 @@ fn nested(meta: &ParseNestedMeta<'_>) -> syn::Result<Box<SchemaAttrs>> {
     meta.parse_nested_meta(|inner| {
         let span = inner.path.span();
         schema_attrs.take(&inner)?;
-        if schema_attrs.default.is_some() || schema_attrs.required.is_some() || schema_attrs.immutable.is_some() {
+        let of_field = schema_attrs.default.is_some() || schema_attrs.required.is_some() || schema_attrs.immutable.is_some();
+        if of_field || schema_attrs.keyword("protobuf").is_some() {
             let what = "this is said of the field itself, not of what is in it: write it outside the parentheses";
             return Err(syn::Error::new(span, what));
         }

@@ -1,9 +1,10 @@
 //! Builds the CustomResourceDefinition of a kind.
 //!
-//! `kube::CustomResource` gives the outline. [`CrdBuilder`] adds what it lacks: the schemas of spec and status as derived,
+//! `kube::CustomResource` gives the outline. [`CrdBuilder`] adds the rest: the schemas of spec and status as derived,
 //! the fields every object has, the name of the list kind, and the options of `#[crd(...)]`.
 
 mod error;
+mod numbers;
 mod sources;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 pub use error::CrdError;
 
-use crate::node::{ALTERNATIVES, AT, MADE, Node};
+use crate::node::{ALTERNATIVES, AT, MADE, Node, PROTOBUF};
 
 /// A CustomResourceDefinition under construction.
 #[derive(Debug)]
@@ -50,6 +51,11 @@ impl CrdBuilder {
     /// Returns the positions in the source of rules, defaults and attributes, by their path in the schema.
     pub(crate) fn sources(mut self) -> BTreeMap<String, String> {
         sources::of(self.schema())
+    }
+
+    /// Returns the numbers of fields in protobuf, by their path in the schema.
+    pub(crate) fn protobuf_numbers(mut self) -> BTreeMap<String, u16> {
+        numbers::of(self.schema())
     }
 
     /// Sets the schema of the spec to that of a type; kube's own lacks the keywords that kube does not know.
@@ -180,12 +186,13 @@ fn built(node: Node) -> Value {
     node.into_schema().to_value()
 }
 
-/// Replaces the markers used while building: positions are dropped, hidden alternatives get their real keyword, int-or-string gets its two types, and
+/// Replaces the markers used while building: positions and numbers of protobuf are dropped, hidden alternatives get their real keyword, int-or-string gets its two types, and
 /// `nullable: false` is dropped.
 fn resolve_markers(schema: &mut Value) {
     if let Some(fields) = schema.as_object_mut() {
         fields.remove(MADE);
         fields.remove(AT);
+        fields.remove(PROTOBUF);
         let rules = fields.get_mut("x-kubernetes-validations");
         for rule in rules.and_then(Value::as_array_mut).into_iter().flatten() {
             rule.as_object_mut().map(|rule| rule.remove(AT));

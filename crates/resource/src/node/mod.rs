@@ -20,6 +20,9 @@ pub(crate) const MADE: &str = "x-kubewright-made";
 /// The positions in the source of the attributes of a field, or of a rule.
 pub(crate) const AT: &str = "x-kubewright-at";
 
+/// The number of a field in protobuf, which `#[schema(protobuf = 3)]` sets.
+pub(crate) const PROTOBUF: &str = "x-kubewright-protobuf";
+
 /// The keywords that kube rewrites because it takes them for Rust enums, and the names that hide them from kube.
 pub(crate) const ALTERNATIVES: [(&str, &str); 2] = [
     ("anyOf", "x-kubewright-any-of"),

@@ -3,7 +3,11 @@
 mod error;
 mod round_trip;
 
-use std::{collections::BTreeSet, fmt::Display, marker::PhantomData};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    marker::PhantomData,
+};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::{Serialize, de::DeserializeOwned};
@@ -96,6 +100,8 @@ type Convert = fn(&Value) -> Result<Value, String>;
 struct Version {
     name: String,
     manifest: Result<Value, CrdError>,
+    /// The numbers of fields in protobuf.
+    numbers: fn() -> BTreeMap<String, u16>,
     /// Set if the version is identical to the hub except for its name.
     is_hub: bool,
     to_hub: Convert,
@@ -142,6 +148,7 @@ impl<H: CustomKind> Versions<H> {
             versions: vec![Version {
                 name: H::version(&()).into_owned(),
                 manifest: H::manifest(),
+                numbers: H::protobuf_numbers,
                 is_hub: true,
                 to_hub: same,
                 from_hub: same,
@@ -163,6 +170,7 @@ impl<H: CustomKind> Versions<H> {
         self.versions.push(Version {
             name: S::version(&()).into_owned(),
             manifest: S::manifest(),
+            numbers: S::protobuf_numbers,
             is_hub: false,
             to_hub: typed::<S, H>,
             from_hub: typed::<H, S>,
@@ -196,6 +204,7 @@ impl<H: CustomKind> Versions<H> {
         self.versions.push(Version {
             name: version.name,
             manifest,
+            numbers: H::protobuf_numbers,
             is_hub: true,
             to_hub: same,
             from_hub: same,
@@ -217,6 +226,12 @@ impl<H: CustomKind> Versions<H> {
     pub fn webhook(mut self, client_config: Value) -> Self {
         self.webhook = Some(client_config);
         self
+    }
+
+    /// Returns the numbers of the fields of a version in protobuf, as [`CustomKind::protobuf_numbers`] does.
+    pub fn protobuf_numbers(&self, version: &str) -> BTreeMap<String, u16> {
+        let known = self.versions.iter().find(|known| known.name == version);
+        known.map_or_else(BTreeMap::new, |known| (known.numbers)())
     }
 
     /// Returns one CustomResourceDefinition with all versions, sorted by name, as JSON.

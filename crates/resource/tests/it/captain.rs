@@ -148,7 +148,7 @@ fn a_wrong_object_is_refused_in_the_words_of_the_server() {
 }
 
 #[test]
-fn what_must_not_change_is_compared_with_the_old() {
+fn immutable_fields_are_compared_with_the_old_object() {
     let old = captain("ahab");
     let mut new = old.clone();
     new.spec.colour = "black".into();
@@ -266,7 +266,7 @@ fn a_type_of_its_own_may_be_a_number_or_a_text() {
 }
 
 #[test]
-fn a_type_of_ones_own_keeps_its_description_whatever_its_name() {
+fn a_custom_type_keeps_its_description_under_any_name() {
     /// When.
     #[derive(Schema, Serialize, Deserialize)]
     struct Time {

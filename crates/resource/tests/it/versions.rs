@@ -122,7 +122,7 @@ fn objects_are_converted_through_the_hub() {
 }
 
 #[test]
-fn what_cannot_be_converted_says_why() {
+fn errors_of_conversions_say_why() {
     let mut object = json!({
         "apiVersion": "crew.example.com/v1beta1", "kind": "Sailor", "metadata": {"name": "a"},
         "spec": {"name": "ishmael"},
@@ -194,7 +194,7 @@ impl From<forgetful::Sailor> for v1::Sailor {
 }
 
 #[test]
-fn what_is_lost_is_found() {
+fn lost_fields_are_found() {
     let lost = round_trip::<v1::Sailor, forgetful::Sailor>(200).expect_err("the age is lost");
     assert!(lost.reason.starts_with(".spec.age was "), "{lost}");
     assert!(lost.reason.ends_with(" and is missing"), "{lost}");
@@ -203,7 +203,7 @@ fn what_is_lost_is_found() {
 kubewright::round_trips!(sailors_lose_nothing: v1::Sailor, v1beta1::Sailor);
 
 #[test]
-fn what_is_lost_is_shown_as_small_as_it_can_be() {
+fn lost_fields_are_shown_in_a_minimal_object() {
     let lost = round_trip::<v1::Sailor, forgetful::Sailor>(200).expect_err("the age is lost");
     let fields: Vec<&String> = lost.before["spec"]
         .as_object()

@@ -41,7 +41,7 @@ impl Place {
         let kubeconfig = kube::config::Kubeconfig::read_from(path).expect("a kubeconfig");
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await;
         let client = Client::try_from(config.expect("a cluster")).expect("a client");
-        let wanted = json!({"metadata": {"generateName": "judge-"}});
+        let wanted = json!({"metadata": {"generateName": "ship-"}});
         let made = send(&client, Method::POST, "/api/v1/namespaces", &wanted).await;
         let made = made.expect("a namespace");
         let namespace = made["metadata"]["name"]
