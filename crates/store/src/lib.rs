@@ -9,6 +9,8 @@
 //! | [`MemoryStore`], [`Limits`] | a store in memory, which can be forked in constant time |
 //! | [`conformance`] | the contract of the traits as checks that the tests of any store can run |
 //! | [`engine`] | writes ahead of readers, for implementors of stores that serve reads from memory |
+//! | [`layout`] | the keys and values of a backend that others use too, for implementors of stores |
+//! | [`Failure`] | an error of a backend that says what the caller can do about it |
 //! | [`splice`] | the revision inside the bytes of an object, for implementors of stores |
 //!
 //! ```
@@ -29,7 +31,7 @@
 //! let first = store.create(key.clone(), object("hello")).await?;
 //! assert_eq!(first.bytes, r#"{"rv":"1","says":"hello"}"#);
 //!
-//! // An update says which revision it replaces; a second one of the same revision is a conflict.
+//! // An update names the revision that it replaces; a second one of the same revision is a conflict.
 //! let second = store.update(key.clone(), first.revision, object("world")).await?;
 //! assert!(second.changed);
 //! assert!(store.update(key.clone(), first.revision, object("late")).await.is_err());
@@ -53,10 +55,13 @@
 
 pub mod conformance;
 pub mod engine;
+mod failure;
+pub mod layout;
 mod memory;
 mod port;
 pub mod splice;
 
+pub use failure::{Failure, FailureKind};
 pub use memory::{COMPACTION_INTERVAL, Limits, MemoryStore};
 pub use port::{
     BackendError, Change, ChangeKind, Decoded, Entry, Key, Page, Payload, Range, ReadError,

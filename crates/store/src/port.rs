@@ -70,6 +70,9 @@ pub struct Payload {
     pub decoded: Option<Decoded>,
     /// The lifetime of the entry, after which it is deleted.
     pub ttl: Option<Duration>,
+    /// Whether the write leads to the removal of the object: it begins a deletion, or removes a finalizer of an object that is
+    /// being deleted. A full store accepts such an update although the object grows a little.
+    pub for_deletion: bool,
 }
 
 /// A stored object at some revision.
@@ -234,6 +237,16 @@ pub trait Store: Send + Sync + 'static {
     async fn ready(&self) -> Result<(), ReadError> {
         self.current().await.map(drop)
     }
+    /// Returns which writes are rejected, and why, although the store is [ready](Self::ready). It must be fast.
+    fn limitation(&self) -> Option<String> {
+        None
+    }
+    /// Returns the changes of an object up to a revision that are kept elsewhere, such as in log files, although watches cannot
+    /// start so early any more. Oldest first; there may be gaps before the first one only.
+    async fn archived(&self, key: &Key, until: Revision) -> Result<Vec<Arc<Change>>, ReadError> {
+        let _ = (key, until);
+        Ok(Vec::new())
+    }
     /// Drops the history before `floor`: older snapshots and watches fail with [`ReadError::Compacted`].
     async fn compact(&self, floor: Revision) -> Result<(), ReadError>;
 }
@@ -381,6 +394,7 @@ impl Payload {
             revision_at: None,
             decoded: None,
             ttl: None,
+            for_deletion: false,
         }
     }
 

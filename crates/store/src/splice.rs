@@ -79,7 +79,7 @@ impl Digits {
     }
 }
 
-/// Returns an offset that is not past the end, whatever the writer claimed.
+/// Returns the offset, limited to the length of the bytes.
 fn offset(at: u32, len: usize) -> usize {
     (at as usize).min(len)
 }

@@ -42,7 +42,7 @@ async fn a_fork_has_the_present_and_the_past(harness: &dyn Harness) -> Verdict {
         .map(|c| described(c).0)
         .collect();
     let done = [b.revision.0, gone.revision.0, c.revision.0];
-    ensure_eq!(told, done, "what a watch of the fork tells of the past");
+    ensure_eq!(told, done, "the past as a watch of the fork reports it");
     Ok(())
 }
 
@@ -76,13 +76,13 @@ async fn a_fork_and_its_original_go_their_own_ways(harness: &dyn Harness) -> Ver
     ensure_eq!(
         line(&told_here[0].entry),
         line(&here),
-        "what the original tells"
+        "the changes that the original reports"
     );
     let told_there = changes(&mut *fork_watch, 2).await?;
     ensure_eq!(
         line(&told_there[0].entry),
         line(&there),
-        "what the fork tells"
+        "the changes that the fork reports"
     );
     Ok(())
 }

@@ -60,7 +60,7 @@ async fn a_watch_resumes_in_a_reopened_store(harness: &dyn Harness) -> Verdict {
         .collect();
     let revisions: Vec<_> = told.iter().map(|change| change.0).collect();
     let done = vec![b.revision.0, gone.revision.0, c.revision.0];
-    ensure_eq!(revisions, done, "what a watch tells");
+    ensure_eq!(revisions, done, "the changes that a watch reports");
     let previous: Vec<_> = told.into_iter().map(|change| change.3).collect();
     let before = vec![Some(line(&a)), Some(line(&b)), None];
     ensure_eq!(previous, before, "what was before");
@@ -203,7 +203,7 @@ impl Store for Reopening {
     }
 }
 
-/// A watch that goes on in the store that was opened last.
+/// A watch that continues in the store that was opened last.
 struct Resuming {
     last: Arc<Mutex<Option<Arc<dyn Store>>>>,
     collection: String,

@@ -90,7 +90,7 @@ pub(super) async fn changes(watch: &mut dyn Watch, many: usize) -> Verdict<Vec<A
             .map(|change| described(change))
             .collect();
         return Err(Stop::Failed(format!(
-            "a watch told of more than was done: {extra:?}"
+            "a watch reported more than was done: {extra:?}"
         )));
     }
     Ok(all)
@@ -102,7 +102,7 @@ pub(super) async fn in_time(
 ) -> Verdict<Result<Vec<Arc<Change>>, WatchError>> {
     tokio::time::timeout(PATIENCE, watch.next())
         .await
-        .map_err(|_| Stop::Failed("a watch was not told of a change".into()))
+        .map_err(|_| Stop::Failed("a watch did not report a change".into()))
 }
 
 /// Returns everything that a snapshot has under a prefix.

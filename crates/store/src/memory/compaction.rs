@@ -37,7 +37,7 @@ impl MemoryStore {
     ///
     /// # Errors
     ///
-    /// Fails where there are no more revisions.
+    /// Fails if there are no more revisions.
     pub fn compact_states(&self, floor: Revision) -> Result<Revision, WriteError> {
         let now = Instant::now();
         let mut state = self.inner.state.write();

@@ -18,11 +18,11 @@ use crate::{Change, Entry, Key, Payload, ReadError, Revision, Updated, WriteErro
 /// The position in the log of a version whose change is not in the log.
 const NOT_IN_LOG: u64 = u64::MAX;
 
-/// The state of a store ahead of what its readers see. See [`engine`](crate::engine) for an example.
+/// The state of a store including writes that its readers do not see yet. See [`engine`](crate::engine) for an example.
 pub struct Staged {
-    inner: Arc<Inner>,
-    state: State,
-    commits: Vec<(Arc<str>, Commit)>,
+    pub(super) inner: Arc<Inner>,
+    pub(super) state: State,
+    pub(super) commits: Vec<(Arc<str>, Commit)>,
 }
 
 /// Staged changes that were taken out to be published together.
@@ -67,7 +67,7 @@ pub struct Contents {
 }
 
 impl Staged {
-    /// Returns a state that has what is published in `store`. A store has one staged state at a time.
+    /// Returns a state with the published contents of `store`. A store has one staged state at a time.
     pub fn of(store: &MemoryStore) -> Self {
         let state = store.inner.state.read().clone();
         Self {
@@ -186,7 +186,7 @@ impl Staged {
         Ok(changes)
     }
 
-    /// Raises the floor of history, which must not be above what is published.
+    /// Raises the floor of history, which must not be above the published revision.
     ///
     /// # Errors
     ///
@@ -217,7 +217,7 @@ impl Staged {
     ///
     /// # Errors
     ///
-    /// Fails where there are no more revisions.
+    /// Fails if there are no more revisions.
     pub fn compact_states(&mut self, floor: Revision) -> Result<(Key, Arc<Change>), WriteError> {
         let now = Instant::now();
         let floor = floor.min(self.state.current);
@@ -229,7 +229,7 @@ impl Staged {
         Ok((key, change))
     }
 
-    /// Drops history that is older than the limits allow, here and in what is published. Returns when to check again.
+    /// Drops history that is older than the limits allow, here and in the published state. Returns when to check again.
     pub fn forget_aged(&mut self, now: Instant) -> Option<Instant> {
         for name in self.state.collection_names() {
             self.state

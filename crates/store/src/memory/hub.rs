@@ -39,7 +39,7 @@ pub(super) struct Hub {
 /// The position of a watcher. Only the watcher writes it.
 #[derive(Default)]
 pub(super) struct Position {
-    /// The first change that it has not looked at.
+    /// The first change that it has not examined.
     pub(super) cursor: AtomicU64,
     /// Whether it has armed, and looked and found nothing since.
     pub(super) settled: AtomicBool,
@@ -181,10 +181,13 @@ impl Hub {
 
     /// Wakes everyone.
     pub(super) fn wake_all(&self) {
+        self.disarm_all().into_iter().for_each(Waker::wake);
+    }
+
+    /// Disarms everyone. The caller must wake them outside of locks.
+    pub(super) fn disarm_all(&self) -> Vec<Waker> {
         let mut watchers = self.watchers.lock();
-        let woken = self.disarm_where(&mut watchers, |_| true);
-        drop(watchers);
-        woken.into_iter().for_each(Waker::wake);
+        self.disarm_where(&mut watchers, |_| true)
     }
 
     fn dispatch(&self) {

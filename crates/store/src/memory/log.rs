@@ -1,7 +1,7 @@
 //! The changes of a collection, in order, for watchers and for reads of old revisions.
 //!
 //! Changes are numbered without gaps by a `seq` of the collection. They are kept in chunks, so that a copy of the log (for a
-//! fork, or a snapshot of an old revision) shares all but what is written afterwards. Trimming removes changes from the front;
+//! fork, or a snapshot of an old revision) shares everything except later writes. Trimming removes changes from the front;
 //! numbers do not shift.
 
 use std::{collections::VecDeque, sync::Arc};
@@ -40,6 +40,15 @@ pub(super) struct Record {
 }
 
 impl Log {
+    /// Returns an empty log whose first change will have a position.
+    pub(super) fn starting_at(seq: u64) -> Self {
+        Self {
+            base: seq,
+            end: seq,
+            ..Self::default()
+        }
+    }
+
     /// Returns the position of the oldest change.
     pub(super) fn base(&self) -> u64 {
         self.base

@@ -9,11 +9,12 @@
 //! | `snapshot` | the state at a revision |
 //! | `hub`, `watch` | watchers, and their cursors into the log |
 //! | `engine` | writes ahead of readers, for engines that keep objects elsewhere |
+//! | `replace` | the content replaced as a whole, for engines that have missed changes |
 //! | `compaction` | periodic compaction, as in etcd |
 //! | `limits`, `maintenance` | limits of history; expiry of objects and history |
 //!
 //! Invariants: one lock guards the state, and is never held across an await; revisions are assigned while it is held for
-//! writing, so what is visible is always all writes up to one revision; watchers are woken outside of it. Locks are taken in
+//! writing, so that readers always see all writes up to one revision; watchers are woken outside of it. Locks are taken in
 //! this order: state, hubs, the watchers of a hub, its backlog.
 
 use std::{
@@ -44,6 +45,7 @@ mod hub;
 mod limits;
 mod log;
 mod maintenance;
+mod replace;
 mod snapshot;
 mod state;
 mod tree;
@@ -142,7 +144,7 @@ impl MemoryStore {
         self.inner.state.read().change_counts()
     }
 
-    /// Ends all watches after they have returned what is written. Reads and writes still work.
+    /// Ends all watches after they have returned all changes. Reads and writes still work.
     pub fn close(&self) {
         self.inner.closed.store(true, Ordering::SeqCst);
         for hub in self.inner.hubs.read().values() {

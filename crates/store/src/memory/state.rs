@@ -202,7 +202,7 @@ impl State {
         false
     }
 
-    /// Raises the floor. Returns what was removed, which the caller must drop outside the critical section. Changes from the
+    /// Raises the floor. Returns the removed changes, which the caller must drop outside the critical section. Changes from the
     /// positions in `needed_from`, by collection, are kept for watchers.
     pub(super) fn compact(
         &mut self,
@@ -281,7 +281,7 @@ impl State {
         }
     }
 
-    /// Writes a payload, whatever the current version.
+    /// Writes a payload, regardless of the current version.
     fn put(
         &mut self,
         key: Key,
@@ -295,7 +295,7 @@ impl State {
         Ok(self.place(key, revision, content, now))
     }
 
-    /// Sets the newest version of a path at a revision, whatever the current version.
+    /// Sets the newest version of a path at a revision, regardless of the current version.
     pub(super) fn place(
         &mut self,
         key: Key,

@@ -1,6 +1,6 @@
 //! A watcher: a cursor into the log of its collection.
 //!
-//! There is no queue for a watcher. A slow one costs nothing, and fails with [`Lagged`](WatchError::Lagged) if what it has
+//! Watchers have no queue. A slow one costs nothing, and fails with [`Lagged`](WatchError::Lagged) if what it has
 //! still to read is too far behind or no longer kept.
 
 use std::{
@@ -182,6 +182,7 @@ impl MemoryWatch {
             cursor = seq + 1;
         }
         self.move_to(cursor);
+        self.step_back(log, cursor);
         if !found.is_empty() {
             Look::Changes(found)
         } else if cursor < log.end() {
@@ -210,10 +211,19 @@ impl MemoryWatch {
             cursor = seq + 1;
         }
         self.move_to(cursor);
+        self.step_back(log, cursor);
         if cursor == log.end() {
             self.seen.set(state.current);
         }
         true
+    }
+
+    /// Corrects the progress if the cursor is in the middle of the changes of one revision.
+    fn step_back(&self, log: &Log, cursor: u64) {
+        let next = log.get(cursor).map(|record| record.change.revision);
+        if next.is_some_and(|next| next <= self.seen.get()) {
+            self.seen.set(Revision(self.seen.get().0 - 1));
+        }
     }
 
     /// Scans; if there is nothing, arms and scans again, so that no write in between is missed.

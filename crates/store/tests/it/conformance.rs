@@ -60,7 +60,7 @@ async fn so_does_a_fork() {
 }
 
 #[tokio::test]
-async fn what_a_store_does_not_claim_is_skipped() {
+async fn unclaimed_features_of_a_store_are_skipped() {
     let open = || async { Subject::new(Arc::new(MemoryStore::new())) };
     let report = conformance::run(&open).await;
     assert!(report.failed.is_empty(), "{report}");

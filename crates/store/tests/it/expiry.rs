@@ -125,7 +125,7 @@ async fn a_lifetime_ends_in_a_fork_as_in_its_original() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_longest_lifetime_is_for_ever() {
+async fn the_longest_lifetime_never_ends() {
     let store = MemoryStore::new();
     let payload = Payload {
         ttl: Some(Duration::MAX),

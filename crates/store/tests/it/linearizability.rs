@@ -92,7 +92,7 @@ fn work(store: &MemoryStore, clock: &AtomicU64, thread: u64, seed: u64) -> Vec<D
     done
 }
 
-/// Collects changes in a runtime of its own until told of the last.
+/// Collects changes in a runtime of its own until the last arrives.
 fn listen(store: &MemoryStore) -> Vec<Arc<Change>> {
     let mut watch = watch(store, "", 0);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -205,7 +205,7 @@ fn explain(done: &[Done], told: &[Vec<Arc<Change>>]) {
         }
     }
 
-    // Every watcher was told exactly this.
+    // Every watcher received exactly this.
     for told in told {
         let mut view = View::new();
         let (last, told) = told.split_last().expect("the end");
@@ -219,6 +219,6 @@ fn explain(done: &[Done], told: &[Vec<Arc<Change>>]) {
 }
 
 #[test]
-fn what_threads_see_is_one_order_of_writes() {
+fn threads_see_one_order_of_writes() {
     (0..5).for_each(check);
 }

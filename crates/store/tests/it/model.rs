@@ -60,7 +60,7 @@ struct Watcher {
     watch: Box<dyn Watch>,
     told: Vec<u64>,
     view: View,
-    /// The revision at which it had last been told everything.
+    /// The revision at which it had last received everything.
     looked: u64,
     lagged: bool,
 }
@@ -378,7 +378,7 @@ proptest! {
     }
 
     #[test]
-    fn a_store_that_forgets_a_lot_still_tells_the_truth(
+    fn a_store_that_forgets_a_lot_stays_consistent(
         ops in prop::collection::vec(op(), 0..250),
         max_changes in 1..20_u64,
         max_lag in 1..20_u64,

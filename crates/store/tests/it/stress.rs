@@ -34,7 +34,7 @@ async fn write(store: MemoryStore, writer: u64) {
     }
 }
 
-/// Keeps a view by a snapshot and a watch of its revision until it is told of the end.
+/// Keeps a view by a snapshot and a watch of its revision until it sees the end.
 async fn follow(store: MemoryStore, prefix: String) -> View {
     let snapshot = store.snapshot(None).await.expect("a snapshot");
     let range = Range {
@@ -84,7 +84,7 @@ async fn disturb(store: MemoryStore) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn views_kept_by_watches_end_up_the_same_whatever_goes_on() {
+async fn views_of_watches_converge_under_load() {
     let store = MemoryStore::new();
     let followers: Vec<_> = (0..40)
         .map(|n| {

@@ -124,7 +124,7 @@ fn compaction_leaves_watchers_what_they_have_yet_to_read() {
 }
 
 #[test]
-fn closing_ends_watches_once_they_have_told_everything() {
+fn closing_ends_watches_after_all_events() {
     let store = MemoryStore::new();
     let mut behind = watch(&store, "", 0);
     create(&store, "a", "x");
@@ -150,7 +150,7 @@ async fn closing_wakes_those_that_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_of_many_watchers_are_told() {
+async fn all_watchers_are_notified() {
     let store = MemoryStore::new();
     let tasks: Vec<_> = (0..300)
         .map(|n| {
@@ -178,12 +178,12 @@ async fn all_of_many_watchers_are_told() {
     for task in tasks {
         let told = tokio::time::timeout(Duration::from_secs(60), task).await;
         told.expect("a watcher was forgotten")
-            .expect("told everything");
+            .expect("every change");
     }
 }
 
 #[test]
-fn a_runtime_that_ends_takes_no_wakeup_with_it() {
+fn a_runtime_that_ends_loses_no_wakeup() {
     let store = MemoryStore::new();
     let waiting: Vec<_> = (0..50).map(|_| watch(&store, "", 0)).collect();
     let survivor = tokio::runtime::Builder::new_current_thread()
@@ -202,13 +202,13 @@ fn a_runtime_that_ends_takes_no_wakeup_with_it() {
     drop(brief);
     survivor.block_on(async {
         for task in tasks {
-            assert_eq!(task.await.expect("told").expect("changes"), 1);
+            assert_eq!(task.await.expect("the watcher ends").expect("changes"), 1);
         }
     });
 }
 
 #[test]
-fn what_a_writer_hands_over_is_handed_back() {
+fn payloads_are_returned_as_they_were_written() {
     let store = MemoryStore::new();
     let mut payload = object("x");
     payload.decoded = Some(std::sync::Arc::new("labels".to_owned()));

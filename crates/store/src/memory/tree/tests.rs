@@ -227,7 +227,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn text_is_found_whatever_it_shares_and_however_it_ends(
+    fn text_is_found_with_any_prefix_and_end(
         keys in prop::collection::vec("(name|other)?/?[ab\u{0}é]{0,12}", 1..400),
         gone in prop::collection::vec(any::<prop::sample::Index>(), 0..300),
         asked in prop::collection::vec("(name|other|nam)?/?[ab\u{0}é]{0,12}", 0..50),
