@@ -1,4 +1,4 @@
-//! The durable store alone: acknowledged creates per second by the number of writers, and opening again. Run with
+//! Measures the durable store: acknowledged creates per second by the number of writers, and the time to reopen it. Run with
 //! `cargo run --profile dist --example durable_throughput -p kubewright-store-durable -- DIR [ADDED-SYNC-MILLISECONDS]`.
 
 use std::{
@@ -71,7 +71,7 @@ async fn reopen(path: &Path, options: Options) {
         tasks.push(tokio::spawn(async move {
             for n in (writer..OBJECTS).step_by(256) {
                 let key = Key::new("pods", format!("ns-{:03}/object-{n:09}", n % 100));
-                // Text as objects have it: it can be packed to about a third.
+                // Text similar to that of objects, which compresses to about a third.
                 let line = format!(r#"{{"name":"object-{n}","value":"{:032x}"}},"#, n * 7919);
                 let payload = Payload::plain(line.repeat(10_000 / line.len()));
                 store.create(key, payload).await.expect("a write");

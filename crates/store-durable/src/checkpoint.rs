@@ -1,4 +1,4 @@
-//! Checkpoints on disk: written beside the others, read back, and only then given their names.
+//! Checkpoints on disk: written to temporary files, read back for verification, and then renamed.
 
 use std::{io, ops::ControlFlow, time::Duration};
 
@@ -17,10 +17,11 @@ use crate::{
     },
 };
 
-/// The bytes after which a checkpoint that is being written is synced, so that the log's own sync never waits for many.
+/// The number of bytes after which an unfinished checkpoint is synced, so that syncs of the log are not delayed by many dirty
+/// pages.
 const SYNC_EVERY: u64 = 8 << 20;
 
-/// The bytes that are collected before they are written.
+/// The size of the write buffer.
 const WRITE_EVERY: usize = 1 << 20;
 
 /// A checkpoint that was written.
@@ -41,8 +42,8 @@ pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<Revision>, Trouble> {
     Ok(revisions)
 }
 
-/// Writes a checkpoint. `rest` is called after each part with the time that the disk took, to let others have a
-/// turn; its error ends the checkpoint.
+/// Writes a checkpoint. `rest` is called after each part with the time that the disk took, to yield to other writers; its error
+/// aborts the checkpoint.
 pub(crate) fn write(
     disk: &dyn Disk,
     store: &[u8; 16],
@@ -57,7 +58,7 @@ pub(crate) fn write(
     let raw_bytes = match written {
         Ok(raw_bytes) => raw_bytes,
         Err(error) => {
-            // Gives the space back; the error that counts is the first.
+            // Frees the space; the first error is reported.
             let _ = disk.remove(&temporary);
             return Err(failed(error));
         }
@@ -126,7 +127,7 @@ fn write_to(
     Ok(raw_bytes)
 }
 
-/// A file that is written from its beginning to its end.
+/// A file that is written sequentially.
 struct Sink<'a> {
     file: Box<dyn DiskFile>,
     position: u64,
@@ -160,7 +161,7 @@ pub(crate) fn read_header(
     header_of(&*file, name, store)
 }
 
-/// Reads and verifies a checkpoint, and visits its objects on the way.
+/// Reads and verifies a checkpoint, and visits its objects.
 pub(crate) fn load(
     disk: &dyn Disk,
     name: &str,
@@ -179,7 +180,7 @@ pub(crate) fn load(
     loop {
         let mut head = [0; BLOCK_HEADER];
         let damage = |problem: String| Trouble::damage(name, Some(position), problem, None);
-        let cut = || damage("it is cut off".to_owned());
+        let cut = || damage("it is truncated".to_owned());
         if read_full(&*file, &mut head, position).map_err(failed)? != BLOCK_HEADER {
             return Err(cut());
         }
@@ -188,7 +189,7 @@ pub(crate) fn load(
             let at = position + BLOCK_HEADER as u64;
             let read = read_full(&*file, &mut foot, at).map_err(failed)?;
             if read != FOOTER {
-                return Err(damage("it does not end where it should".to_owned()));
+                return Err(damage("it has bytes after its end".to_owned()));
             }
             decoder.footer(&foot[..FOOTER]).map_err(damage)?;
             return Ok(header);
@@ -204,7 +205,7 @@ pub(crate) fn load(
     }
 }
 
-/// Visits what can be read of a checkpoint that may be damaged. Returns the number of blocks that are lost.
+/// Visits the readable objects of a checkpoint that may be damaged. Returns the number of unreadable blocks.
 pub(crate) fn load_readable(
     disk: &dyn Disk,
     name: &str,
@@ -226,7 +227,7 @@ pub(crate) fn load_readable(
         let block = match decoder.block_header(&head) {
             Ok(Some(block)) if read == BLOCK_HEADER => block,
             Ok(None) if read == BLOCK_HEADER => return Ok((header, lost)),
-            // Without its length the next block cannot be found.
+            // Without its length, the next block cannot be located.
             _ => return Ok((header, lost + 1)),
         };
         let mut buffer = vec![0; block.stored];

@@ -1,4 +1,4 @@
-//! The clock on the wall, and its relation to the time of tokio.
+//! The wall clock, and its relation to tokio's clock.
 
 use std::{
     fmt,
@@ -10,22 +10,22 @@ use tokio::time::Instant;
 
 use crate::format::record::millis;
 
-/// The distance by which a clock may be behind the last known time without being wrong.
+/// The amount by which a clock may lag behind the last known time without a correction, in milliseconds.
 const TOLERANCE: u64 = 60_000;
 
 /// A function that returns the time.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 
-/// The clock of an open store, which never goes back behind what the store has recorded.
+/// The clock of an open store, which never goes back behind the recorded times.
 #[derive(Clone)]
 pub(crate) struct Wall {
     clock: Clock,
-    /// Milliseconds that are added, because the clock was behind.
+    /// The correction in milliseconds, because the clock was behind.
     ahead: u64,
 }
 
-/// Both times at one moment.
+/// The same instant on both clocks.
 #[derive(Clone, Copy)]
 pub(crate) struct Now {
     /// Milliseconds since 1970.
@@ -72,8 +72,8 @@ impl Wall {
         Self { clock, ahead: 0 }
     }
 
-    /// Takes note of a time that has passed. Returns by how many milliseconds the clock is behind it, if that is too much:
-    /// then time is counted on from there.
+    /// Records a time in the past. If the clock lags behind it by too much, corrects the clock and returns the lag in
+    /// milliseconds.
     pub(crate) fn passed(&mut self, known: u64) -> Option<u64> {
         let behind = known.saturating_sub(self.clock.millis());
         if behind <= TOLERANCE {
@@ -92,12 +92,12 @@ impl Wall {
 }
 
 impl Now {
-    /// Returns the time of expiry of a lifetime that begins now.
+    /// Returns the expiry time of a lifetime that starts now.
     pub(crate) fn after(&self, ttl: Duration) -> u64 {
         self.wall.saturating_add(millis(ttl))
     }
 
-    /// Returns a wall-clock time as an instant.
+    /// Converts a wall-clock time to an instant.
     pub(crate) fn instant_of(&self, wall: u64) -> Instant {
         let ahead = Duration::from_millis(wall.saturating_sub(self.wall));
         let behind = Duration::from_millis(self.wall.saturating_sub(wall));
@@ -108,7 +108,7 @@ impl Now {
         there.unwrap_or(self.instant)
     }
 
-    /// Returns an instant as a wall-clock time.
+    /// Converts an instant to a wall-clock time.
     pub(crate) fn wall_of(&self, instant: Instant) -> u64 {
         let ahead = instant.saturating_duration_since(self.instant);
         let behind = self.instant.saturating_duration_since(instant);

@@ -1,10 +1,10 @@
-//! The data directory: whether it may be used, before anything in it is touched.
+//! Checks of the data directory before any of its files is touched.
 
 use std::{fs, io, path::Path};
 
 use crate::OpenError;
 
-/// The kinds of file systems whose locks and syncs cannot be relied on.
+/// File systems whose locks and syncs are unreliable.
 const NETWORK: [&str; 14] = [
     "9p",
     "afs",
@@ -22,7 +22,7 @@ const NETWORK: [&str; 14] = [
     "virtiofs",
 ];
 
-/// Creates the directory if it is missing, and checks that it can be used.
+/// Creates the directory if it is missing, and checks that it is usable.
 pub(crate) fn prepare(path: &Path, allow_network: bool) -> Result<(), OpenError> {
     let failed = |action: &'static str| {
         move |source: io::Error| OpenError::Io {
@@ -56,7 +56,7 @@ pub(crate) fn prepare(path: &Path, allow_network: bool) -> Result<(), OpenError>
     Ok(())
 }
 
-/// Checks that the directory belongs to the user of this process, since files of somebody else would lock the owner out.
+/// Checks that the directory belongs to the user of this process, since files of another user would lock out the owner.
 fn check_owner(path: &Path) -> Result<(), OpenError> {
     #[cfg(unix)]
     {
@@ -78,7 +78,7 @@ fn check_owner(path: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Returns the kind of the file system if it is one of the network.
+/// Returns the type of the file system if it is a network file system.
 fn network_file_system(path: &Path) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let path = path.canonicalize().ok()?;
@@ -86,7 +86,7 @@ fn network_file_system(path: &Path) -> Option<String> {
     NETWORK.contains(&kind).then(|| kind.to_owned())
 }
 
-/// Returns the kind of the file system that has a path, by the table of mounts of Linux.
+/// Returns the type of the file system that contains a path, from a Linux mount table.
 fn file_system_of<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
     let mut best: Option<(usize, &str)> = None;
     for line in mounts.lines() {
@@ -98,7 +98,7 @@ fn file_system_of<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
         };
         let point = point.replace("\\040", " ");
         let kind = source.split(' ').next().unwrap_or_default();
-        // A later mount of the same place hides the earlier one.
+        // A later mount at the same path hides an earlier one.
         if path.starts_with(&point) && best.is_none_or(|(len, _)| point.len() >= len) {
             best = Some((point.len(), kind));
         }

@@ -1,10 +1,10 @@
-//! Reasons why a data directory is not opened.
+//! Errors of opening a data directory.
 
 use std::{io, path::PathBuf};
 
 use kubewright_store::Revision;
 
-/// A data directory that is not opened. Nothing in it was changed.
+/// A data directory could not be opened. Its contents were not changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -13,15 +13,15 @@ pub enum OpenError {
     Locked {
         /// The directory.
         path: PathBuf,
-        /// The process, as far as it is known.
+        /// A description of the process, if known.
         holder: String,
     },
     /// The directory belongs to something else.
-    #[error("{} is not a data directory of kubewright: it has {found}; choose an empty or a new directory", .path.display())]
+    #[error("{} is not a data directory of kubewright: it contains {found}; choose an empty or a new directory", .path.display())]
     Foreign {
         /// The directory.
         path: PathBuf,
-        /// The name of a file that does not belong there.
+        /// The name of an unknown file.
         found: String,
     },
     /// The directory was written by a later version.
@@ -42,15 +42,15 @@ pub enum OpenError {
         /// The user of this process.
         user: u32,
     },
-    /// The directory is on a network file system, whose locks and syncs cannot be relied on.
-    #[error("{} is on a network file system ({kind}), where locks and syncs cannot be relied on; choose a local disk, or accept the risk with --data-dir-unsafe-fs", .path.display())]
+    /// The directory is on a network file system, whose locks and syncs are unreliable.
+    #[error("{} is on a network file system ({kind}), whose locks and syncs are unreliable; choose a local disk, or accept the risk with --data-dir-unsafe-fs", .path.display())]
     Network {
         /// The directory.
         path: PathBuf,
         /// The kind of the file system.
         kind: String,
     },
-    /// The files are damaged, and not only by a crash in the middle of the last write.
+    /// The files are damaged, by more than a crash during the last write.
     #[error("{damage}; restore a backup with \"kubewright store restore\", or write what is readable to a new directory with \"kubewright store salvage {} --to NEW\"", .path.display())]
     Corrupt {
         /// The directory.
@@ -58,7 +58,7 @@ pub enum OpenError {
         /// The damage.
         damage: Damage,
     },
-    /// The history does not have a revision.
+    /// The history does not contain a revision.
     #[error("{} has no state at revision {}; the newest is {}", .path.display(), .requested.0, .newest.0)]
     Revision {
         /// The directory.
@@ -68,8 +68,8 @@ pub enum OpenError {
         /// The newest revision.
         newest: Revision,
     },
-    /// A directory to write to is not empty.
-    #[error("{} is not empty: it has {found}; choose a new directory", .path.display())]
+    /// The target directory is not empty.
+    #[error("{} is not empty: it contains {found}; choose a new directory", .path.display())]
     NotEmpty {
         /// The directory.
         path: PathBuf,
@@ -93,9 +93,9 @@ pub enum OpenError {
 pub struct Damage {
     /// The file, relative to the data directory.
     pub file: String,
-    /// The position in it.
+    /// The offset in the file.
     pub offset: Option<u64>,
-    /// A sentence that says what is wrong.
+    /// A description of the damage.
     pub problem: String,
     /// The last revision before the damage.
     pub intact_up_to: Option<Revision>,
@@ -115,7 +115,7 @@ impl std::fmt::Display for Damage {
     }
 }
 
-/// A failure while the files are read.
+/// An error while reading the files.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     Damage(Damage),
@@ -149,7 +149,7 @@ impl Trouble {
         })
     }
 
-    /// Adds the directory.
+    /// Adds the path of the directory.
     pub(crate) fn at(self, path: PathBuf) -> OpenError {
         match self {
             Self::Damage(damage) => OpenError::Corrupt { path, damage },

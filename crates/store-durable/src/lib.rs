@@ -1,8 +1,8 @@
-//! A store on the disk of one machine: a log of commits, and checkpoints, under the store in memory.
+//! A persistent store in a local directory: a write-ahead log and checkpoints below the in-memory store.
 //!
-//! Readers and watchers use a [`MemoryStore`](kubewright_store::MemoryStore), so a read costs what it costs there. A write is
-//! validated against a state ahead of it, put into a group with all others that wait, and acknowledged when the group is on disk.
-//! Nothing that is not on disk is ever seen by anyone. All objects must fit into memory.
+//! Readers and watchers use a [`MemoryStore`](kubewright_store::MemoryStore), so that a read costs the same as there. A write
+//! is validated against a staged state, grouped with concurrent writes, and acknowledged once the group is on disk. Data that
+//! is not on disk is never visible to readers. All objects must fit into memory.
 //!
 //! ```
 //! use kubewright_store::{Key, Payload, Store};
@@ -24,12 +24,13 @@
 //! # std::fs::remove_dir_all(&directory).unwrap();
 //! ```
 //!
-//! The format of the files is described in `format/mod.rs`, the rules of commits in `engine/mod.rs`, and what counts as damage
-//! in `log/reader.rs`.
+//! `format/mod.rs` describes the file format, `engine/mod.rs` the invariants of commits, and `log/reader.rs` how the end of
+//! the log is distinguished from damage.
 
 #[macro_use]
 mod planted;
 
+mod archive;
 mod checkpoint;
 mod clock;
 mod directory;
@@ -37,8 +38,11 @@ mod disk;
 mod engine;
 mod error;
 mod format;
+#[doc(hidden)]
+pub mod fuzzing;
 mod lock;
 mod log;
+mod metrics;
 mod options;
 mod recovery;
 mod stats;

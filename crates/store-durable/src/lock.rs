@@ -1,4 +1,4 @@
-//! The file `LOCK`, which one process holds as long as it uses a directory. The kernel releases it, whatever ends the process.
+//! The file `LOCK`, which a process locks while it uses a directory. The kernel releases the lock when the process ends.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -12,7 +12,7 @@ use crate::OpenError;
 /// The name of the file.
 const LOCK: &str = "LOCK";
 
-/// The longest text about the holder that is read.
+/// The size limit of the description of the holder.
 const MAX_TEXT: u64 = 1024;
 
 /// A locked directory.
@@ -21,7 +21,7 @@ pub(crate) struct DirectoryLock {
 }
 
 impl DirectoryLock {
-    /// Locks a directory and says by whom.
+    /// Locks a directory and records the holder.
     pub(crate) fn acquire(directory: &Path, holder: &str) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Io {
             path: directory.to_owned(),
@@ -47,9 +47,9 @@ impl DirectoryLock {
         Ok(Self { _file: file })
     }
 
-    /// Fails if a process uses a directory, and changes nothing.
+    /// Fails if a process uses a directory. Changes nothing.
     pub(crate) fn check_free(directory: &Path) -> Result<(), OpenError> {
-        // Whoever cannot open the file cannot know; a copy may have none.
+        // Without access to the file, the lock cannot be checked. A copy may lack the file.
         let Ok(mut file) = File::open(directory.join(LOCK)) else {
             return Ok(());
         };
@@ -64,8 +64,7 @@ impl DirectoryLock {
 }
 
 fn describe(file: &mut File, holder: &str) -> io::Result<()> {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let since = since.unwrap_or_default().as_secs();
+    let since = seconds();
     let at = match holder {
         "" => String::new(),
         holder => format!(" at {holder}"),
@@ -82,6 +81,34 @@ fn holder_of(file: &mut File) -> String {
         .and_then(|()| file.take(MAX_TEXT).read_to_string(&mut text));
     match (read, text.trim()) {
         (Err(_), _) | (_, "") => "another process".to_owned(),
-        (_, text) => text.to_owned(),
+        (_, text) => with_age(text, seconds()),
+    }
+}
+
+/// Replaces the start of the lock in the text by its age.
+fn with_age(text: &str, now: u64) -> String {
+    let parts = text.rsplit_once(", since ");
+    let since = parts.and_then(|(_, since)| since.split(' ').next()?.parse::<u64>().ok());
+    match (parts, since) {
+        (Some((who, _)), Some(since)) => format!("{who}, for {} s", now.saturating_sub(since)),
+        _ => text.to_owned(),
+    }
+}
+
+/// Returns the seconds since 1970.
+fn seconds() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_age;
+
+    #[test]
+    fn errors_name_the_holder_and_the_age_of_its_lock() {
+        let text = "process 7 at 127.0.0.1:6443, since 100 s after 1970";
+        assert_eq!(with_age(text, 142), "process 7 at 127.0.0.1:6443, for 42 s");
+        assert_eq!(with_age("something else", 142), "something else");
     }
 }

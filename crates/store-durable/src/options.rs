@@ -6,20 +6,28 @@ use kubewright_store::{Limits, Revision};
 
 use crate::Clock;
 
-/// The size of the first segment of a log. Each next one is twice as large, up to the largest.
+/// The size of the first segment of a log. Each segment is twice as large as the previous one, up to the maximum.
 const FIRST_SEGMENT: u64 = 4 << 20;
 
-/// The time at which an acknowledged write is on disk.
+/// The durability of acknowledged writes.
+///
+/// ```
+/// use kubewright_store_durable::SyncMode;
+///
+/// assert_eq!("process".parse(), Ok(SyncMode::Process));
+/// assert_eq!(SyncMode::default().to_string(), "always");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncMode {
-    /// Before it is acknowledged: it survives a power cut.
+    /// Writes are on disk before they are acknowledged, and survive power failures.
     #[default]
     Always,
-    /// At most 100 ms after it is acknowledged: it survives the end of the process, but not a power cut.
+    /// Writes are on disk at most 100 ms after they are acknowledged. They survive the end of the process, but not a power
+    /// failure.
     Process,
 }
 
-/// A text that names no [`SyncMode`].
+/// An unknown [`SyncMode`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `always` or `process`")]
 pub struct SyncModeError;
@@ -34,26 +42,26 @@ pub struct SyncModeError;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The time at which an acknowledged write is on disk.
+    /// The durability of acknowledged writes.
     pub sync: SyncMode,
     /// The limits of history in memory.
     pub limits: Limits,
-    /// The time for which the log is kept on disk beyond what recovery needs, for `kubewright store log` and restoring a
-    /// past state.
+    /// The time for which the log is kept beyond the needs of recovery, for `kubewright store log` and for restoring a past
+    /// state.
     pub history: Option<Duration>,
-    /// The revision before the first write of a new store.
+    /// The revision before the first write to a new store.
     pub first_revision: Revision,
-    /// The largest size of a segment of the log.
+    /// The maximum size of a segment of the log.
     pub segment_bytes: u64,
-    /// The size of the log after which a checkpoint is written, or half of the objects if that is more.
+    /// The size of the log at which a checkpoint is written, or half the size of the objects if that is larger.
     pub checkpoint_bytes: u64,
-    /// The clock of lifetimes and history.
+    /// The clock for lifetimes and history.
     pub clock: Clock,
     /// Whether network file systems are accepted.
     pub allow_network_file_systems: bool,
     /// A latency to add to every sync, for measurements.
     pub added_sync_latency: Option<Duration>,
-    /// Text for other processes that want the directory, such as the address of the server.
+    /// A description for other processes that try to use the directory, such as the address of the server.
     pub holder: String,
 }
 

@@ -1,4 +1,4 @@
-//! Deliberate bugs that the crash tests must find. Without tests there are none.
+//! Deliberate bugs that the crash tests must detect. They exist only in tests.
 
 /// Returns whether a bug is planted.
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Recovery: from the files to the state in memory and the end of the log.
+//! Recovery: restores the state in memory and the end of the log from the files.
 
 use kubewright_store::{
     Limits, MemoryStore, Payload, Revision,
@@ -18,15 +18,15 @@ use crate::{
     log::{Place, Scan, Segment, Stop, has_frames, list_segments, newest_time},
 };
 
-/// The state of a store as its files have it.
+/// The recovered state of a store.
 pub(crate) struct Recovered {
     pub(crate) store: MemoryStore,
     pub(crate) end: LogEnd,
-    /// The checkpoint that was read.
+    /// The revision of the checkpoint that was used.
     pub(crate) base: Option<Revision>,
     /// The size of the log since the newest checkpoint.
     pub(crate) log_bytes: u64,
-    /// Files that could not be used, and were not needed.
+    /// Warnings about unusable files that were not needed.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -35,23 +35,23 @@ pub(crate) struct LogEnd {
     pub(crate) header: SegmentHeader,
     pub(crate) position: usize,
     pub(crate) place: Place,
-    /// The bytes of a torn frame.
+    /// The bytes of an incomplete frame.
     pub(crate) torn: Option<Vec<u8>>,
-    /// Segments that were begun and never used.
+    /// Segments that were created but not used.
     pub(crate) unused: Vec<SegmentName>,
 }
 
-/// The parts of recovery that do not change.
+/// The constant inputs of recovery.
 pub(crate) struct Recovery<'a> {
     pub(crate) disk: &'a dyn Disk,
     pub(crate) store: [u8; 16],
     pub(crate) limits: &'a Limits,
-    /// The revision up to which changes are applied.
+    /// The last revision to apply.
     pub(crate) until: Revision,
 }
 
 impl Recovery<'_> {
-    /// Reads everything. `wall` learns the last known time.
+    /// Recovers the store, and records the last known time in `wall`.
     pub(crate) fn run(&self, wall: &mut Wall) -> Result<Recovered, Trouble> {
         let segments = list_segments(self.disk)?;
         let mut warnings = Vec::new();
@@ -92,7 +92,7 @@ impl Recovery<'_> {
     }
 
     /// Returns the checkpoints to try, in order. If the newest is so young that watches could still resume before it, the
-    /// one before comes first, since it gives more history.
+    /// previous one is first, since it provides more history.
     fn bases(&self, newest_first: &[Revision], now: &Now) -> Vec<Option<Revision>> {
         let mut bases: Vec<Option<Revision>> = newest_first.iter().copied().map(Some).collect();
         let Some(newest) = newest_first.first() else {
@@ -145,7 +145,7 @@ impl Recovery<'_> {
                 Some(start),
             ));
         };
-        // The first of those that begin at the same revision.
+        // The first of the segments that begin at the same revision.
         let after: Vec<&SegmentName> = segments
             .iter()
             .filter(|s| s.first_revision >= begin.first_revision)
@@ -197,7 +197,7 @@ impl Recovery<'_> {
         Ok(store)
     }
 
-    /// Applies the log after a revision.
+    /// Replays the log after a revision.
     fn replay(
         &self,
         store: &MemoryStore,
@@ -277,7 +277,7 @@ impl Recovery<'_> {
         }
     }
 
-    /// Fails if a later segment has frames: then the log is damaged, and does not end here.
+    /// Checks that later segments have no frames; otherwise, the log is damaged.
     fn check_unused(
         &self,
         scan: &Scan<'_>,
@@ -310,7 +310,7 @@ impl Recovery<'_> {
             let applied = match record {
                 Record::Compact(floor) => {
                     if floor > start && floor <= self.until {
-                        // The floor is never above what was published, which is all that is staged here.
+                        // The oldest readable revision never exceeds the published one, which equals the staged one here.
                         staged.take().publish();
                         let compacted = staged.compact(floor);
                         compacted.map_err(|error| error.to_string())?;
@@ -320,10 +320,9 @@ impl Recovery<'_> {
                 Record::Put { key, object, .. } => Applied {
                     key,
                     payload: Some(Payload {
-                        bytes: object.bytes,
                         revision_at: object.revision_at,
-                        decoded: None,
                         ttl: object.lifetime.map(|lifetime| lifetime.ttl),
+                        ..Payload::plain(object.bytes)
                     }),
                     deadline: object.lifetime.map(|l| now.instant_of(l.deadline)),
                 },
@@ -339,7 +338,7 @@ impl Recovery<'_> {
                     .apply(revision, [applied], at)
                     .map_err(|error| error.to_string())?;
                 if is_delete && changes.is_empty() {
-                    return Err("it deletes an object that is not there".to_owned());
+                    return Err("it deletes an object that does not exist".to_owned());
                 }
             }
             revision = Revision(revision.0 + 1);
@@ -368,7 +367,7 @@ impl Recovery<'_> {
     }
 }
 
-/// Returns a limit of history that keeps everything, for tools.
+/// Returns limits that keep the whole history, for tools.
 pub(crate) fn unlimited() -> Limits {
     Limits {
         max_changes: u64::MAX,

@@ -1,13 +1,19 @@
-//! Counts of what a store has done since it was opened.
+//! Statistics of an open store.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
+use kubewright_metrics::{Histogram, LocalHistogram};
 use parking_lot::Mutex;
 
-/// Counts of what a store has done since it was opened.
+/// The upper bounds of the durations of syncs, in seconds.
+static SYNC_SECONDS: [f64; 14] = [
+    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0,
+];
+
+/// Statistics of an open store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -17,7 +23,7 @@ pub struct Stats {
     pub groups: u64,
     /// The number of syncs of the log.
     pub syncs: u64,
-    /// The time that they took.
+    /// Their total duration.
     pub sync_time: Duration,
     /// The number of checkpoints.
     pub checkpoints: u64,
@@ -25,13 +31,12 @@ pub struct Stats {
     pub checkpoint_failures: u64,
 }
 
-/// The counts as they are kept.
+/// The counters of an open store.
 pub(crate) struct Counters {
     log_bytes: AtomicU64,
     records: AtomicU64,
     groups: AtomicU64,
-    syncs: AtomicU64,
-    sync_micros: AtomicU64,
+    sync_seconds: Histogram,
     checkpoints: AtomicU64,
     checkpoint_failures: AtomicU64,
     last_sync: Mutex<Instant>,
@@ -43,8 +48,7 @@ impl Counters {
             log_bytes: AtomicU64::new(log_bytes),
             records: AtomicU64::default(),
             groups: AtomicU64::default(),
-            syncs: AtomicU64::default(),
-            sync_micros: AtomicU64::default(),
+            sync_seconds: Histogram::new(&SYNC_SECONDS),
             checkpoints: AtomicU64::default(),
             checkpoint_failures: AtomicU64::default(),
             last_sync: Mutex::new(Instant::now()),
@@ -59,10 +63,13 @@ impl Counters {
     }
 
     pub(crate) fn synced(&self, took: Duration) {
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.syncs.fetch_add(1, Ordering::Relaxed);
-        self.sync_micros.fetch_add(micros, Ordering::Relaxed);
+        self.sync_seconds.observe_duration(took);
         *self.last_sync.lock() = Instant::now();
+    }
+
+    /// Returns the durations of syncs.
+    pub(crate) fn sync_seconds(&self) -> LocalHistogram {
+        self.sync_seconds.snapshot()
     }
 
     pub(crate) fn since_sync(&self) -> Duration {
@@ -77,7 +84,7 @@ impl Counters {
         self.checkpoint_failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the size of the log, as far as it counts for the next checkpoint.
+    /// Returns the size of the log that counts towards the next checkpoint.
     pub(crate) fn log_bytes(&self) -> u64 {
         self.log_bytes.load(Ordering::Relaxed)
     }
@@ -86,8 +93,8 @@ impl Counters {
         Stats {
             records: self.records.load(Ordering::Relaxed),
             groups: self.groups.load(Ordering::Relaxed),
-            syncs: self.syncs.load(Ordering::Relaxed),
-            sync_time: Duration::from_micros(self.sync_micros.load(Ordering::Relaxed)),
+            syncs: self.sync_seconds.count(),
+            sync_time: Duration::try_from_secs_f64(self.sync_seconds.sum()).unwrap_or_default(),
             checkpoints: self.checkpoints.load(Ordering::Relaxed),
             checkpoint_failures: self.checkpoint_failures.load(Ordering::Relaxed),
         }

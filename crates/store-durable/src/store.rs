@@ -1,4 +1,4 @@
-//! [`DurableStore`]: the engine with its threads, as a [`Store`].
+//! [`DurableStore`]: a persistent [`Store`], consisting of the engine and its threads.
 
 use std::{
     fmt,
@@ -9,28 +9,31 @@ use std::{
 
 use async_trait::async_trait;
 use kubewright_store::{
-    Entry, Key, MemoryStore, Payload, ReadError, Revision, Snapshot, Store, Updated, Watch,
+    Change, Entry, Key, MemoryStore, Payload, ReadError, Revision, Snapshot, Store, Updated, Watch,
     WriteError,
 };
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
-    OpenError, OpenReport, Options, Stats, directory,
+    OpenError, OpenReport, Options, Stats, archive, directory,
     disk::RealDisk,
     engine::{Answer, Engine, Op, Opened, Unhealthy, read_identity},
     error::Trouble,
     lock::DirectoryLock,
+    stats::Counters,
     threads::Threads,
 };
 
-/// A store in a directory of the machine. A clone is the same store; when the last one is dropped, the directory is free
-/// again. See the [crate documentation](crate) for an example.
+/// A persistent store in a directory. Clones share the store; when the last one is dropped, the directory is released. See the
+/// [crate documentation](crate) for an example.
 #[derive(Clone)]
 pub struct DurableStore {
     engine: Arc<Engine>,
     running: Arc<Mutex<Option<Running>>>,
     report: Arc<OpenReport>,
+    /// Held while the archive is read.
+    archive: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// The health of a store.
@@ -38,31 +41,31 @@ pub struct DurableStore {
 pub enum StoreHealth {
     /// Everything works.
     Healthy,
-    /// The disk is full: writes that need space are refused. The text says what to do.
+    /// The disk is full: writes that need space are rejected. The text describes the remedy.
     Full(String),
-    /// The disk has failed: all writes are refused until the store is opened again.
+    /// The disk has failed: all writes are rejected until the store is reopened.
     Failed(String),
 }
 
-/// The threads and the lock, which are released in this order.
+/// The threads and the lock, which are dropped in this order.
 struct Running {
     _threads: Option<Threads>,
     _lock: Option<DirectoryLock>,
 }
 
 impl DurableStore {
-    /// Opens the store of a directory, which is created if it does not exist. It reads all objects into memory, and blocks.
+    /// Opens the store in a directory, which is created if it does not exist. Reads all objects into memory. Blocks the thread.
     ///
     /// # Errors
     ///
-    /// Fails if another process uses the directory, if it belongs to something else, or if its files are damaged. Then
-    /// nothing was changed.
+    /// Fails if another process uses the directory, if it belongs to another program, or if its files are damaged. Its
+    /// contents are then unchanged.
     pub fn open(directory: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
         let path = directory.as_ref();
         directory::prepare(path, options.allow_network_file_systems)?;
         let disk = RealDisk::new(path);
         let trouble = |trouble: Trouble| trouble.at(path.to_owned());
-        // Looked at before the first file is created, and again under the lock.
+        // Checked before the first file is created, and again under the lock.
         read_identity(&disk).map_err(trouble)?;
         let lock = DirectoryLock::acquire(path, &options.holder)?;
         let name = path.display().to_string();
@@ -74,7 +77,7 @@ impl DurableStore {
         })
     }
 
-    /// Opens a store without threads: every write is made durable where it is called.
+    /// Opens a store without threads: every write is made durable on the caller's thread.
     #[cfg(test)]
     pub(crate) fn open_inline(
         disk: Arc<dyn crate::disk::Disk>,
@@ -97,7 +100,7 @@ impl DurableStore {
         if let Some(copy) = &report.quarantined {
             tracing::warn!(
                 copy,
-                "an unfinished write at the end of the log was cut off"
+                "an unfinished write at the end of the log was removed"
             );
         }
         let running = Running {
@@ -108,10 +111,11 @@ impl DurableStore {
             engine,
             running: Arc::new(Mutex::new(Some(running))),
             report: Arc::new(report),
+            archive: Arc::default(),
         })
     }
 
-    /// Returns what was found when the store was opened.
+    /// Returns the report about opening the store.
     pub fn open_report(&self) -> &OpenReport {
         &self.report
     }
@@ -125,50 +129,58 @@ impl DurableStore {
         }
     }
 
-    /// Returns counts of what the store has done since it was opened.
+    /// Returns statistics since the store was opened.
     pub fn stats(&self) -> Stats {
         self.engine.counters.stats()
     }
 
-    /// Returns a store in memory with the same content, revision and history, and a separate future.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.engine.counters
+    }
+
+    /// Returns the free space of the file system, if known.
+    pub(crate) fn free_space(&self) -> Option<u64> {
+        self.engine.disk.free_space()
+    }
+
+    /// Returns an independent store in memory with the same contents, revision and history.
     pub fn fork(&self) -> MemoryStore {
         self.engine.published.fork()
     }
 
-    /// Writes a checkpoint now, which otherwise happens by itself. It blocks.
+    /// Writes a checkpoint immediately; otherwise, checkpoints are written automatically. Blocks the thread.
     ///
     /// # Errors
     ///
-    /// Fails if the disk does; the store goes on without the checkpoint.
+    /// Fails if the disk fails. The store continues without the checkpoint.
     pub fn checkpoint(&self) -> Result<Revision, kubewright_store::BackendError> {
         let written = self.engine.checkpoint();
         written.map_err(|error| error.to_string().into())
     }
 
-    /// Writes a checkpoint and removes everything else: older checkpoints and the log before it. It blocks.
+    /// Writes a checkpoint, and removes older checkpoints and the log before it. Blocks the thread.
     ///
     /// # Errors
     ///
-    /// Fails if the disk does; the store goes on.
+    /// Fails if the disk fails. The store continues.
     pub fn checkpoint_alone(&self) -> Result<Revision, kubewright_store::BackendError> {
         let written = self.engine.checkpoint_alone();
         written.map_err(|error| error.to_string().into())
     }
 
-    /// Writes what is left, ends all watches and releases the directory. Writes are refused from then on; reads still work.
+    /// Writes pending data, ends all watches and releases the directory. Later writes fail; reads still work.
     pub fn close(&self) {
-        // Taken out first, so that a second call returns at once.
+        // Taken out first, so that a second call returns immediately.
         let running = self.running.lock().take();
         drop(running);
         self.engine.published.close();
     }
 
-    /// Deletes objects when they expire and drops history when it is too old, until the store is closed. The owner of the
-    /// store spawns it.
+    /// Deletes expired objects and drops old history until the store is closed. The owner of the store must spawn it.
     pub async fn run_maintenance(&self) {
         let published = &self.engine.published;
         loop {
-            // Registered first, so that an earlier expiry or a close in between is not missed.
+            // Registered first, so that a concurrent expiry or close is not missed.
             let changed = published.expiry_changed();
             if published.is_closed() {
                 return;
@@ -176,7 +188,7 @@ impl DurableStore {
             let expired = self.expire_due().await;
             let sweep = self.engine.forget_aged(Instant::now());
             let expiry = published.next_expiry();
-            // What is due and could not be written is tried again after a while.
+            // Expiries that could not be written are retried later.
             let pause = match expired {
                 0 => RETRY,
                 _ => Duration::ZERO,
@@ -195,7 +207,7 @@ impl DurableStore {
         }
     }
 
-    /// Deletes every expired object, each with its own revision, and returns their number.
+    /// Deletes every expired object, each with its own revision. Returns their number.
     pub async fn expire_due(&self) -> usize {
         let mut total = 0;
         loop {
@@ -243,7 +255,7 @@ impl DurableStore {
         }
     }
 
-    /// Does the work of the threads if there are none, for tests.
+    /// Does the work of the threads in tests without threads.
     fn commit_inline(&self) {
         #[cfg(test)]
         if let Some(running) = &*self.running.lock()
@@ -308,6 +320,27 @@ impl Store for DurableStore {
             StoreHealth::Failed(why) => Err(ReadError::Backend(why.into())),
             // Deletes still work.
             StoreHealth::Full(_) | StoreHealth::Healthy => Ok(()),
+        }
+    }
+
+    async fn archived(&self, key: &Key, until: Revision) -> Result<Vec<Arc<Change>>, ReadError> {
+        let (engine, key) = (Arc::clone(&self.engine), key.clone());
+        let read = move || archive::changes_of(&*engine.disk, &engine.id, &key, until);
+        let failed = |why: String| ReadError::Backend(why.into());
+        // One at a time, since each reads many files.
+        let _turn = self.archive.lock().await;
+        match tokio::task::spawn_blocking(read).await {
+            Ok(read) => read.map_err(|trouble| failed(trouble.to_string())),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+
+    fn limitation(&self) -> Option<String> {
+        match self.health() {
+            StoreHealth::Full(_) => {
+                Some("the disk is full: writes that need space are rejected".to_owned())
+            }
+            StoreHealth::Failed(_) | StoreHealth::Healthy => None,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The two threads of an open store: one writes the log, one does the maintenance.
+//! The two threads of an open store: the log thread and the maintenance thread.
 
 use std::{
     sync::Arc,
@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::engine::{Engine, Step};
 
-/// The interval at which maintenance looks for work, and for space on a full disk.
+/// The interval at which the maintenance thread checks for work, and for space on a full disk.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The time between two attempts to write a checkpoint.
@@ -25,7 +25,7 @@ pub(crate) struct Threads {
 
 impl Threads {
     pub(crate) fn start(engine: &Arc<Engine>) -> std::io::Result<Self> {
-        // Many watchers are woken by a task of the runtime.
+        // A task of the runtime wakes watchers if there are many.
         let runtime = Handle::try_current().ok();
         let log = {
             let engine = Arc::clone(engine);
@@ -50,7 +50,7 @@ impl Threads {
         })
     }
 
-    /// Writes what is left and ends the threads.
+    /// Writes pending data and ends the threads.
     pub(crate) fn stop(&mut self) {
         self.engine.begin_close();
         self.engine.alarm.stop();

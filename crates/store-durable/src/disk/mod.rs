@@ -1,7 +1,7 @@
 //! The operations of a file system that the store needs.
 //!
-//! Names are relative to the data directory and use `/`. Everything blocks. The tests have a second implementation, which
-//! loses power.
+//! Names are relative to the data directory and use `/`. All calls block. Tests have a second implementation, which simulates
+//! power failures.
 
 use std::io;
 
@@ -23,7 +23,7 @@ pub(crate) trait Disk: Send + Sync {
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
     /// Creates a folder unless it exists.
     fn create_folder(&self, folder: &str) -> io::Result<()>;
-    /// Makes created, renamed and removed names of a folder durable. The empty name is the data directory itself.
+    /// Makes the creation, renaming and removal of names in a folder durable. The empty name is the data directory.
     fn sync_folder(&self, folder: &str) -> io::Result<()>;
     /// Returns the free space in bytes, if it is known.
     fn free_space(&self) -> Option<u64>;
@@ -33,9 +33,9 @@ pub(crate) trait Disk: Send + Sync {
 pub(crate) trait DiskFile: Send + Sync {
     /// Returns its length.
     fn len(&self) -> io::Result<u64>;
-    /// Reads at an offset; fewer bytes than asked for are possible, none at the end.
+    /// Reads at an offset. May return fewer bytes than requested; returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
-    /// Writes at an offset; fewer bytes than given are possible.
+    /// Writes at an offset. May write fewer bytes than given.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
     /// Makes written bytes and the length durable.
     fn sync(&self) -> io::Result<()>;
@@ -46,9 +46,9 @@ pub(crate) trait DiskFile: Send + Sync {
 pub(crate) enum How {
     /// An existing file, to read.
     Read,
-    /// An existing file, to read and write.
+    /// An existing file for reading.
     Write,
-    /// A new file, in the place of an existing one.
+    /// A new file, which replaces an existing one.
     Create,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn write_all(file: &dyn DiskFile, mut bytes: &[u8], mut offset: u64) 
     Ok(())
 }
 
-/// Reads as many bytes as there are, up to the length of the buffer.
+/// Reads until the buffer is full or the file ends.
 pub(crate) fn read_full(file: &dyn DiskFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut read = 0;
     while let Some(rest) = buffer.get_mut(read..)
@@ -98,7 +98,7 @@ pub(crate) fn read_file(disk: &dyn Disk, name: &str, limit: u64) -> io::Result<V
     Ok(bytes)
 }
 
-/// Writes a file so that its name has either its old contents or all of the new ones.
+/// Replaces a file atomically: its name refers to either the old or the new contents.
 pub(crate) fn replace_file(
     disk: &dyn Disk,
     folder: &str,

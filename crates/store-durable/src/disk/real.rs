@@ -1,4 +1,4 @@
-//! The disk of the machine.
+//! A directory of the file system.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -8,7 +8,7 @@ use std::{
 
 use super::{Disk, DiskFile, How};
 
-/// A directory of the machine.
+/// A directory of the file system.
 pub(crate) struct RealDisk {
     root: PathBuf,
 }
@@ -57,7 +57,7 @@ impl Disk for RealDisk {
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(self.path(folder))? {
-            // Names that are not UTF-8 are none of ours, and must be reported rather than skipped.
+            // Files of a store have UTF-8 names. Others must be reported rather than skipped.
             names.push(entry?.file_name().to_string_lossy().into_owned());
         }
         names.sort_unstable();
@@ -73,7 +73,7 @@ impl Disk for RealDisk {
     }
 
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
-        // Windows has no way to do so, and needs none.
+        // Windows does not support this, and does not need it.
         #[cfg(unix)]
         File::open(self.path(folder))?.sync_all()?;
         #[cfg(not(unix))]

@@ -1,4 +1,4 @@
-//! A disk in memory that can lose power: unsynced sectors and names are kept, lost or garbage.
+//! A simulated disk that can lose power: unsynced sectors and names are kept, lost or corrupted.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,27 +11,27 @@ use parking_lot::Mutex;
 use super::{Disk, DiskFile, How};
 use crate::tests::{Rng, on_disk_call};
 
-/// The size of a sector: what is written as a whole, or not.
+/// The size of a sector, which is written atomically.
 const SECTOR: usize = 512;
 
-/// A simulated disk. A clone is the same disk.
+/// A simulated disk. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct SimDisk {
     world: Arc<Mutex<World>>,
 }
 
-/// The effect of a power cut on what is not synced.
+/// The effect of a power failure on unsynced data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     /// All of it is lost.
     Lose,
-    /// All of it is kept: the process was killed, and the machine goes on.
+    /// All of it is kept: only the process was killed.
     Keep,
-    /// Each sector and each name by chance; a sector may be garbage.
+    /// Each sector and each name is kept or lost at random; sectors may contain garbage.
     Mixed,
 }
 
-/// An error that the disk makes.
+/// A failure of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The call fails; a sync then drops what was not synced, and the next one succeeds.
@@ -72,7 +72,7 @@ struct SimFile {
 }
 
 impl SimDisk {
-    /// Returns the disk after a power cut now. The original goes on.
+    /// Returns the disk after a power failure. The original is not affected.
     pub(crate) fn after(&self, cut: Cut, rng: &mut Rng) -> SimDisk {
         let world = self.world.lock();
         let mut names = match cut {
@@ -117,17 +117,17 @@ impl SimDisk {
         world.eio_at = Some(world.calls);
     }
 
-    /// Limits the size of all files together.
+    /// Limits the total size of all files.
     pub(crate) fn set_capacity(&self, bytes: Option<u64>) {
         self.world.lock().capacity = bytes;
     }
 
-    /// Returns the size of all files together.
+    /// Returns the total size of all files.
     pub(crate) fn used(&self) -> u64 {
         self.world.lock().used()
     }
 
-    /// Returns the number of calls that changed something.
+    /// Returns the number of calls that modified the disk.
     pub(crate) fn calls(&self) -> u64 {
         self.world.lock().calls
     }
@@ -395,7 +395,7 @@ impl DiskFile for SimFile {
                 }
             }
         }
-        // After a failed sync the pages count as clean, and the next sync succeeds without them.
+        // After a failed sync, the pages count as clean, and the next sync succeeds without writing them.
         file.dirty.clear();
         called
     }

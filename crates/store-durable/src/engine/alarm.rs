@@ -1,10 +1,10 @@
-//! Waking the thread of maintenance.
+//! Wakes the maintenance thread.
 
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-/// A bell for the thread of maintenance.
+/// Wakes the maintenance thread.
 #[derive(Default)]
 pub(crate) struct Alarm {
     state: Mutex<State>,
@@ -24,18 +24,18 @@ impl Alarm {
         self.changed.notify_all();
     }
 
-    /// Wakes the thread for the last time.
+    /// Wakes the thread to make it exit.
     pub(crate) fn stop(&self) {
         self.state.lock().stopped = true;
         self.changed.notify_all();
     }
 
-    /// Returns whether the thread is to end.
+    /// Returns whether the thread should exit.
     pub(crate) fn is_stopped(&self) -> bool {
         self.state.lock().stopped
     }
 
-    /// Waits for at most a time. Returns whether the thread is to end.
+    /// Waits until the thread is woken, or for at most `most`. Returns whether it should exit.
     pub(crate) fn wait(&self, most: Duration) -> bool {
         let mut state = self.state.lock();
         if !state.rung && !state.stopped {

@@ -1,4 +1,4 @@
-//! A group of writes becomes a frame, durable and published.
+//! Commits groups of writes: a group becomes a frame, is made durable, and is published.
 
 use std::{
     io,
@@ -15,24 +15,24 @@ use crate::{
     options::SyncMode,
 };
 
-/// The time without writes after which the log is sealed.
+/// The idle time after which the log is sealed.
 const SEAL_AFTER: Duration = Duration::from_secs(1);
-/// The time within which writes are durable in the mode `process`.
+/// The time within which writes become durable in the mode `process`.
 const SYNC_WITHIN: Duration = Duration::from_millis(100);
-/// The duration of a sync that is worth a warning.
+/// The duration of a sync that causes a warning.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// The result of a turn of the log's thread.
+/// The result of one turn of the log thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A group was written, or there was nothing to do.
+    /// A group was written, or there was no work.
     Done,
-    /// The store is closed, and everything is written.
+    /// The store is closed, and all writes are on disk.
     Closed,
 }
 
 impl Engine {
-    /// Writes the open group, if there is one. Returns whether there was.
+    /// Writes the open group. Returns whether there was one.
     pub(crate) fn commit(&self) -> bool {
         let mut pending = self.pending.lock();
         let taken = pending.take();
@@ -47,7 +47,7 @@ impl Engine {
         }
     }
 
-    /// Waits for work and does it: one turn of the thread of the log.
+    /// Waits for work and performs it: one turn of the log thread.
     pub(crate) fn step(&self) -> Step {
         let mut pending = self.pending.lock();
         while pending.open.is_empty() {
@@ -87,7 +87,7 @@ impl Engine {
         Step::Done
     }
 
-    /// Writes a seal, unless the log ends with one.
+    /// Writes a seal, unless the log already ends with one.
     pub(crate) fn seal(&self) {
         if self.pending.lock().is_failed() {
             return;
@@ -103,7 +103,7 @@ impl Engine {
             last_revision: writer.place.revision,
             time: self.wall.now().wall,
         };
-        // What the seal says must be true of everything before it.
+        // A seal states that everything before it is durable.
         let synced = match writer.is_synced() {
             true => Ok(()),
             false => writer.sync(),
@@ -114,13 +114,13 @@ impl Engine {
         });
         drop(writer);
         match sealed {
-            // A log without a seal is whole.
+            // A log is complete without a seal.
             Ok(()) | Err(AppendError::NoSpace(_)) => {}
             Err(AppendError::Failed(error)) => self.fail(&error),
         }
     }
 
-    /// Makes everything durable that was only written, in the mode `process`.
+    /// Syncs written frames in the mode `process`.
     pub(crate) fn sync_late(&self) {
         let mut writer = self.writer.lock();
         if writer.is_synced() {
@@ -135,7 +135,7 @@ impl Engine {
         }
     }
 
-    /// Looks again whether there is room for growing writes.
+    /// Checks again whether there is space for growing writes.
     pub(crate) fn check_space(&self) {
         let has_room = self.spares.is_ready() || self.writer.lock().has_reserve();
         let full = match has_room {
@@ -187,7 +187,7 @@ impl Engine {
         outcome.finish(Ok(()));
     }
 
-    /// Writes a frame, and makes it durable unless that may wait.
+    /// Writes a frame, and makes it durable unless the mode allows a delay.
     fn append(&self, group: Group, last_revision: Revision) -> Result<(), AppendError> {
         let mut writer = self.writer.lock();
         let bytes = group.bytes.len() as u64;
@@ -220,7 +220,7 @@ impl Engine {
         synced
     }
 
-    /// Drops everything that is not published.
+    /// Discards everything that is not published.
     fn undo(&self, error: AppendError, outcome: &super::Outcome) {
         let (why, fatal) = match &error {
             AppendError::NoSpace(error) => (self.full_message(Some(error.to_string())), false),
@@ -241,7 +241,7 @@ impl Engine {
         behind.finish(Err(why));
     }
 
-    /// Stops taking writes after a failure of the disk.
+    /// Stops accepting writes after a disk failure.
     fn fail(&self, error: &io::Error) {
         let why: Arc<str> = failure_message(error).into();
         tracing::error!("{why}");
@@ -265,7 +265,7 @@ impl Engine {
         )
     }
 
-    /// Returns what is to be done if no write comes, and after which time.
+    /// Returns the work to do if no write arrives, and the delay before it.
     fn idle_work(&self) -> Option<(Duration, Idle)> {
         let writer = self.writer.lock();
         if !writer.is_synced() {
@@ -275,7 +275,7 @@ impl Engine {
     }
 }
 
-/// Work of the log while no write comes.
+/// Work of the log thread while no write arrives.
 #[derive(Clone, Copy)]
 enum Idle {
     Sync,
@@ -299,7 +299,7 @@ impl Pending {
         Some(InFlight { group, unpublished })
     }
 
-    /// Goes back to what is published. Returns the outcome of the group behind the failed one.
+    /// Reverts to the published state. Returns the outcome of the group after the failed one.
     fn drop_unpublished(&mut self) -> Arc<super::Outcome> {
         self.staged.reset();
         self.in_flight = None;
@@ -309,6 +309,6 @@ impl Pending {
 
 fn failure_message(error: &io::Error) -> String {
     format!(
-        "the store's disk failed: {error}; nothing more is written until the server is restarted, reads go on"
+        "the store's disk failed: {error}; writes are rejected until the server is restarted; reads still work"
     )
 }

@@ -1,4 +1,4 @@
-//! Spare segments, checkpoints, and the removal of files that are not needed any more.
+//! Spare segments, checkpoints, and removal of obsolete files.
 
 use std::{io, thread, time::Duration};
 
@@ -12,10 +12,10 @@ use crate::{
     log::list_segments,
 };
 
-/// The number of checkpoints that are kept, since the newest may be damaged later.
+/// The number of checkpoints that are kept, since the newest may become damaged.
 const KEPT: usize = 2;
 
-/// The number of segments after which a checkpoint is due, however small they are.
+/// The number of segments after which a checkpoint is due, regardless of their size.
 const MAX_SEGMENTS: u64 = 64;
 
 /// The longest pause between parts of a checkpoint.
@@ -33,7 +33,7 @@ pub(super) struct Maintenance {
 }
 
 impl Engine {
-    /// Makes the spare segment, if it is missing. Returns whether it is there.
+    /// Prepares the spare segment if it is missing. Returns whether it is ready.
     pub(crate) fn prepare_spare(&self) -> bool {
         let size = self.writer.lock().next_size();
         let made = self.spares.prepare(&*self.disk, size);
@@ -54,13 +54,13 @@ impl Engine {
             || sequence.saturating_sub(maintenance.sequence) >= MAX_SEGMENTS
     }
 
-    /// Writes a checkpoint of what is published, and removes what it makes superfluous. Returns its revision.
+    /// Writes a checkpoint of the published state, and removes obsolete files. Returns its revision.
     pub(crate) fn checkpoint(&self) -> Result<Revision, Trouble> {
         let mut maintenance = self.maintenance.lock();
         let log_bytes = self.counters.log_bytes();
         let sequence = self.writer.lock().sequence();
         let contents = self.published.contents();
-        // In the mode `process` the log may be behind what is published, and must not be behind a checkpoint.
+        // In the mode `process`, the log on disk may lag behind the published state, but must not lag behind a checkpoint.
         self.sync_late();
         if let Some(Unhealthy::Failed(why)) = self.unhealthy() {
             return Err(Trouble::Io {
@@ -79,7 +79,7 @@ impl Engine {
             );
             let written = written.inspect_err(|error| {
                 self.counters.checkpoint_failed();
-                tracing::warn!("the checkpoint of the store failed; the log goes on: {error}");
+                tracing::warn!("the checkpoint of the store failed; the log continues: {error}");
             })?;
             maintenance.last = Some(written);
             self.counters.checkpointed();
@@ -95,15 +95,15 @@ impl Engine {
         Ok(revision)
     }
 
-    /// Writes a checkpoint and removes everything before it.
+    /// Writes a checkpoint and removes all older files.
     pub(crate) fn checkpoint_alone(&self) -> Result<Revision, Trouble> {
         let revision = self.checkpoint()?;
         self.remove_old(1)?;
         Ok(revision)
     }
 
-    /// Pauses after a part of a checkpoint for as long as the disk took, so that half of its time is left to the log. Fails
-    /// if the store is closing, which must not wait for a checkpoint.
+    /// Pauses after a part of a checkpoint for as long as the disk took, so that half of the disk's time is available to the
+    /// log. Fails if the store is closing.
     fn rest(&self, took: Duration) -> io::Result<()> {
         match self.alarm.is_stopped() {
             true => Err(io::Error::new(
@@ -117,7 +117,7 @@ impl Engine {
         }
     }
 
-    /// Removes checkpoints and segments that neither recovery nor the configured history needs.
+    /// Removes checkpoints and segments that are needed neither for recovery nor for the configured history.
     fn remove_old(&self, kept: usize) -> Result<(), Trouble> {
         let failed = |source| Trouble::Io {
             action: "remove old files".to_owned(),
@@ -161,7 +161,7 @@ impl Engine {
         let current = self.writer.lock().sequence();
         let mut removed = false;
         for (segment, next) in segments.iter().zip(segments.iter().skip(1)) {
-            // The next segment has everything after the checkpoint.
+            // The next segment contains everything after the checkpoint.
             if next.first_revision.0 > oldest.0 + 1 || segment.sequence >= current {
                 break;
             }
@@ -177,7 +177,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the newest checkpoint that is older than the history to keep.
+    /// Returns the newest checkpoint that is older than the configured history.
     fn oldest_for_history(&self, newest_first: &[Revision]) -> Option<Revision> {
         let history = self.options.history?;
         let now = self.wall.now().wall;

@@ -2,18 +2,17 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `alarm` | waking the thread of maintenance |
-//! | `submit` | a write is validated and put into the open group |
-//! | `commit` | a group becomes a frame, durable and published |
-//! | `outcome` | waiting for a group |
+//! | `alarm` | wakes the maintenance thread |
+//! | `submit` | validates a write and adds it to the open group |
+//! | `commit` | turns a group into a durable frame, and publishes it |
+//! | `outcome` | waits for a group |
 //! | `maintenance` | spare segments, checkpoints, removal of old files |
 //! | `open` | recovery and the first files of a store |
 //!
-//! Rules: at most one frame is not durable; nothing is published, watched or answered before its frame is durable, not even
-//! a refusal that names an unpublished object; after a failed write or sync nothing more is written.
+//! Invariants: at most one frame is not durable; nothing is published, watched or acknowledged before its frame is durable,
+//! including errors that name an unpublished object; after a failed write or sync, nothing more is written.
 //!
-//! Everything here blocks and runs where it is called; `threads` calls it from two threads. So the tests can run it step by
-//! step.
+//! All functions block and run on the caller's thread; `threads` calls them from two threads, and tests step by step.
 
 use std::sync::Arc;
 
@@ -47,9 +46,9 @@ pub(crate) use open::{Opened, read_identity};
 pub(crate) use outcome::Outcome;
 pub(crate) use submit::{Answer, Op};
 
-/// The largest group, in bytes, unless it is one write.
+/// The size limit of a group in bytes, unless it is a single write.
 const MAX_GROUP_BYTES: usize = 4 << 20;
-/// The largest group, in writes.
+/// The size limit of a group in writes.
 const MAX_GROUP_RECORDS: u32 = 4096;
 
 /// An open store without its threads.
@@ -57,30 +56,30 @@ pub(crate) struct Engine {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) id: [u8; 16],
     pub(crate) options: Options,
-    /// The name of the directory in messages.
+    /// The name of the directory in error messages.
     name: String,
     pub(crate) published: MemoryStore,
     wall: Wall,
     pending: Mutex<Pending>,
-    /// Wakes the thread that writes the log.
+    /// Wakes the log thread.
     work: Condvar,
-    /// Wakes writers that wait for room in the open group.
+    /// Wakes writers that wait for space in the open group.
     pub(crate) room: Notify,
     writer: Mutex<LogWriter>,
     pub(crate) spares: Arc<Spares>,
     pub(crate) counters: Counters,
     maintenance: Mutex<maintenance::Maintenance>,
-    /// Rings when a segment was used up.
+    /// Rings when a segment is used up.
     pub(crate) alarm: Alarm,
 }
 
-/// The writes that are not published.
+/// Writes that are not published yet.
 struct Pending {
     staged: Staged,
     open: Group,
     in_flight: Option<(Revision, Arc<Outcome>)>,
     state: Accepting,
-    /// Whether growing writes are refused, and why.
+    /// The reason why growing writes are rejected, if they are.
     full: Option<String>,
     closing: bool,
 }
@@ -95,7 +94,7 @@ enum Accepting {
 
 /// Writes that become durable together.
 struct Group {
-    /// Room for the header of a frame, then the records.
+    /// Space for the header of a frame, followed by the records.
     bytes: Vec<u8>,
     records: u32,
     outcome: Arc<Outcome>,
@@ -107,12 +106,12 @@ struct InFlight {
     unpublished: Unpublished,
 }
 
-/// The reason why nothing is written.
+/// The reason why writes are rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unhealthy {
-    /// Growing writes are refused.
+    /// Growing writes are rejected.
     Full(String),
-    /// All writes are refused until the store is opened again.
+    /// All writes are rejected until the store is reopened.
     Failed(String),
 }
 
@@ -135,7 +134,7 @@ impl Group {
 }
 
 impl Engine {
-    /// Returns why writes are refused.
+    /// Returns the reason why writes are rejected, if they are.
     pub(crate) fn unhealthy(&self) -> Option<Unhealthy> {
         let pending = self.pending.lock();
         match (&pending.state, &pending.full) {
@@ -145,7 +144,7 @@ impl Engine {
         }
     }
 
-    /// Lets the thread of the log end when everything is written.
+    /// Makes the log thread exit once everything is written.
     pub(crate) fn begin_close(&self) {
         self.pending.lock().closing = true;
         self.work.notify_all();

@@ -1,4 +1,4 @@
-//! Opening a store: recovery, or the first files of a new one.
+//! Opens a store: recovers it, or creates the files of a new one.
 
 use std::{io, sync::Arc};
 
@@ -22,13 +22,13 @@ use crate::{
     stats::Counters,
 };
 
-/// A store that was opened.
+/// An open store.
 pub(crate) struct Opened {
     pub(crate) engine: Engine,
     pub(crate) report: OpenReport,
 }
 
-/// The findings of opening a store.
+/// A report about opening a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenReport {
     /// Whether the store is new.
@@ -37,14 +37,13 @@ pub struct OpenReport {
     pub revision: Revision,
     /// The revision of the checkpoint that was read.
     pub checkpoint: Option<Revision>,
-    /// The file that has a copy of a torn frame at the end of the log, which was cut off: a write that was never
-    /// acknowledged.
+    /// The file with a copy of an incomplete frame that was removed from the end of the log: a write that was never acknowledged.
     pub quarantined: Option<String>,
-    /// Things that an operator should know.
+    /// Warnings for the administrator.
     pub warnings: Vec<String>,
 }
 
-/// The names that a data directory may have before it has its file `STORE`.
+/// The names that a data directory may contain before it has the file `STORE`.
 const NAMES: [&str; 7] = [
     "LOCK",
     "STORE",
@@ -55,7 +54,7 @@ const NAMES: [&str; 7] = [
     "keys",
 ];
 
-/// Reads the identity of a store; `None` if the directory is empty, or creating a store in it was interrupted.
+/// Reads the identity of a store. Returns `None` if the directory is empty, or if the creation of a store was interrupted.
 pub(crate) fn read_identity(disk: &dyn Disk) -> Result<Option<Identity>, Trouble> {
     let bytes = match read_file(disk, STORE, identity::MAX_BYTES) {
         Ok(bytes) => bytes,
@@ -75,7 +74,7 @@ pub(crate) fn read_identity(disk: &dyn Disk) -> Result<Option<Identity>, Trouble
     }
 }
 
-/// Checks that a directory without `STORE` has nothing of others and no writes.
+/// Checks that a directory without `STORE` contains neither foreign files nor writes.
 fn check_new(disk: &dyn Disk) -> Result<(), Trouble> {
     let names = disk.list("").map_err(Trouble::io("list files"))?;
     if let Some(found) = names.iter().find(|name| !NAMES.contains(&name.as_str())) {
@@ -122,7 +121,7 @@ impl Engine {
         disk.create_folder(QUARANTINE)
             .map_err(Trouble::io("create a folder"))?;
         if let Some(last) = list_segments(&*disk)?.last() {
-            // What is read must be what is on disk.
+            // Data that is read must be on disk.
             let synced = disk
                 .open(&last.path(), How::Write)
                 .and_then(|file| file.sync());
@@ -178,7 +177,7 @@ impl Engine {
         Ok(Opened { engine, report })
     }
 
-    /// Creates a store in an empty directory. Its file `STORE` comes last.
+    /// Creates a store in an empty directory. The file `STORE` is written last.
     fn create(disk: Arc<dyn Disk>, options: Options, name: &str) -> Result<Opened, Trouble> {
         let id: [u8; 16] = rand::random();
         let first = options.first_revision;
@@ -251,7 +250,7 @@ impl Pending {
     }
 }
 
-/// Continues the log. After a torn frame it goes on in a new segment, so that nothing is ever written over old bytes.
+/// Continues the log. After an incomplete frame, it continues in a new segment, so that no bytes are overwritten.
 fn resume(
     disk: &Arc<dyn Disk>,
     spares: &Arc<Spares>,
@@ -290,11 +289,11 @@ fn resume(
     Ok((writer, Some(copy)))
 }
 
-/// Removes checkpoints that were not finished.
+/// Removes unfinished checkpoints.
 fn remove_temporary(disk: &dyn Disk) {
     let names = disk.list(CHECKPOINTS).unwrap_or_default();
     for name in names.iter().filter(|name| name.ends_with(".tmp")) {
-        // Only a waste of space if it stays.
+        // If this fails, it only wastes space.
         let _ = disk.remove(&format!("{CHECKPOINTS}/{name}"));
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for a group to become durable.
+//! Waits for a group to become durable.
 
 use std::{
     future::poll_fn,
@@ -26,7 +26,7 @@ impl Default for State {
 }
 
 impl Outcome {
-    /// Sets the outcome and wakes everybody who waits for it.
+    /// Sets the outcome and wakes all waiters.
     pub(crate) fn finish(&self, result: Result<(), Arc<str>>) {
         let mut state = self.state.lock();
         if let State::Waiting(wakers) = std::mem::replace(&mut *state, State::Done(result)) {

@@ -1,4 +1,4 @@
-//! A write is validated against the staged state and put into the open group.
+//! Validates writes against the staged state and adds them to the open group.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ pub(crate) enum Op {
     Delete(Key, Revision),
 }
 
-/// The answer to a write, once its outcome is known.
+/// The result of a write, available once its group is durable.
 pub(crate) struct Ticket {
     pub(crate) answer: Result<Answer, WriteError>,
-    /// The group to wait for; `None` if the answer names published objects only.
+    /// The group to wait for; `None` if the result refers to published objects only.
     pub(crate) outcome: Option<Arc<Outcome>>,
 }
 
-/// The answer to a write.
+/// The result of a write.
 pub(crate) struct Answer {
     pub(crate) entry: Entry,
     pub(crate) changed: bool,
@@ -42,7 +42,7 @@ impl Op {
 }
 
 impl Ticket {
-    /// Waits until the answer may be given.
+    /// Waits until the result may be returned.
     pub(crate) async fn settled(self) -> Result<Answer, WriteError> {
         match self.outcome {
             None => self.answer,
@@ -62,7 +62,7 @@ impl Ticket {
 }
 
 impl Engine {
-    /// Validates a write and puts it into the open group. Gives the write back if the group has no room.
+    /// Validates a write and adds it to the open group. Returns the write if the group is full.
     pub(crate) fn submit(&self, op: Op) -> Result<Ticket, Op> {
         let mut pending = self.pending.lock();
         if let Some(why) = pending.refusal(&op) {
@@ -85,7 +85,7 @@ impl Engine {
             }
             return Ok(Ticket { answer, outcome });
         }
-        // A refusal names staged data, so it waits for it.
+        // An error that refers to staged data waits for that data.
         let outcome = match planted!(EarlyConflict) {
             true => None,
             false => pending.outcome_of(&key, &self.published),
@@ -93,7 +93,7 @@ impl Engine {
         Ok(Ticket { answer, outcome })
     }
 
-    /// Raises the floor of history. The returned outcome is that of the record.
+    /// Raises the oldest readable revision. The returned outcome is that of the record.
     pub(crate) fn submit_compact(&self, floor: Revision) -> Result<Arc<Outcome>, ReadError> {
         let mut pending = self.pending.lock();
         if let Some(why) = pending.stopped() {
@@ -108,7 +108,7 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Forgets past states, as [`MemoryStore::compact_states`] does.
+    /// Drops past states, as [`MemoryStore::compact_states`] does.
     pub(crate) fn submit_compact_states(&self, floor: Revision) -> Result<Ticket, WriteError> {
         let mut pending = self.pending.lock();
         if let Some(why) = pending.stopped() {
@@ -129,8 +129,7 @@ impl Engine {
         Ok(Ticket { answer, outcome })
     }
 
-    /// Deletes objects that have expired, as many as the open group has room for. Returns their number, and whether there
-    /// may be more.
+    /// Deletes as many expired objects as fit into the open group. Returns their number, and whether there may be more.
     pub(crate) fn submit_expired(&self, now: Instant) -> (usize, bool, Option<Arc<Outcome>>) {
         let mut pending = self.pending.lock();
         let mut expired = 0;
@@ -190,7 +189,7 @@ impl Engine {
         Ok(written)
     }
 
-    /// Returns what the log keeps of a payload. Fails if it is too large for a record.
+    /// Returns the payload as stored in the log. Fails if it is too large for a record.
     fn kept(
         &self,
         key: &Key,
@@ -206,17 +205,15 @@ impl Engine {
             deadline: self.wall.now().after(ttl),
         });
         let kept = Payload {
-            bytes: payload.bytes.clone(),
-            revision_at: payload.revision_at,
             decoded: None,
-            ttl: payload.ttl,
+            ..payload.clone()
         };
         Ok((kept, lifetime))
     }
 }
 
 impl Pending {
-    /// Returns why a write is refused before it is validated.
+    /// Returns the reason to reject a write before it is validated, if there is one.
     fn refusal(&self, op: &Op) -> Option<String> {
         if let Some(why) = self.stopped() {
             return Some(why);
@@ -225,7 +222,7 @@ impl Pending {
         grows(&self.staged, op).then(|| why.clone())
     }
 
-    /// Returns why nothing is written any more.
+    /// Returns the reason why nothing is written any more, if there is one.
     pub(super) fn stopped(&self) -> Option<String> {
         match &self.state {
             Accepting::Yes => None,
@@ -234,10 +231,10 @@ impl Pending {
         }
     }
 
-    /// Returns the group that an answer about a key has to wait for.
+    /// Returns the group that a result about a key must wait for.
     fn outcome_of(&self, key: &Key, published: &MemoryStore) -> Option<Arc<Outcome>> {
         let published = published.contents().revision();
-        // Without a trace of the key, whatever removed it is somewhere in what is staged.
+        // The key has no staged entry, so any staged group may contain its removal.
         let last = self.staged.last_change(key);
         let last = last.unwrap_or_else(|| self.staged.current());
         if last <= published {
@@ -250,13 +247,21 @@ impl Pending {
     }
 }
 
+/// The growth by which an update that leads to the removal of an object is accepted on a full disk: that of a deletion timestamp,
+/// of finalizers, and of the record of their manager.
+const GROWTH_FOR_DELETION: usize = 4096;
+
 /// Returns whether a write needs more space than it frees.
 fn grows(staged: &Staged, op: &Op) -> bool {
     match op {
         Op::Create(..) => true,
         Op::Delete(..) => false,
-        Op::Update(key, _, payload) => staged
-            .get(key)
-            .is_none_or(|there| payload.bytes.len() > there.bytes.len()),
+        Op::Update(key, _, payload) => staged.get(key).is_none_or(|there| {
+            let accepted = match payload.for_deletion {
+                true => GROWTH_FOR_DELETION,
+                false => 0,
+            };
+            payload.bytes.len() > there.bytes.len() + accepted
+        }),
     }
 }

@@ -1,4 +1,4 @@
-//! A checkpoint: every object at a revision, in blocks that are compressed and can be read without each other.
+//! The format of checkpoints: every object at a revision, in compressed blocks that can be read independently.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,9 +22,9 @@ pub(crate) const BLOCK_HEADER: usize = 16;
 /// The length of the footer.
 pub(crate) const FOOTER: usize = 56;
 
-/// The size of a block before compression, unless one object is larger.
+/// The uncompressed size of a block, unless it contains a single larger object.
 const BLOCK: usize = 256 << 10;
-/// The largest block that is read.
+/// The size limit of blocks.
 const MAX_BLOCK: usize = MAX_RECORD + 2 * BLOCK;
 
 const COLLECTION: u8 = 1;
@@ -38,7 +38,7 @@ const HAS_LIFETIME: u8 = 2;
 pub(crate) struct CheckpointHeader {
     pub(crate) store: [u8; 16],
     pub(crate) revision: Revision,
-    /// The oldest revision that could be read when it was written.
+    /// The oldest readable revision at the time of the checkpoint.
     pub(crate) floor: Revision,
     /// The wall-clock time in milliseconds.
     pub(crate) time: u64,
@@ -56,18 +56,18 @@ pub(crate) struct CheckpointObject {
     pub(crate) lifetime: Option<WallLifetime>,
 }
 
-/// Builds the bytes of a checkpoint piece by piece.
+/// Encodes a checkpoint incrementally.
 pub(crate) struct Encoder {
     block: Vec<u8>,
     collection: Option<Arc<str>>,
     objects: u64,
     blocks: u64,
     digest: Context,
-    /// The size before compression.
+    /// The uncompressed size.
     pub(crate) raw_bytes: u64,
 }
 
-/// The sizes that the header of a block gives.
+/// The sizes in the header of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockHeader {
     raw: usize,
@@ -97,7 +97,7 @@ impl CheckpointHeader {
         let bytes = bytes.get(..HEADER).ok_or(short)?;
         let mut cursor = Cursor::new(bytes);
         if cursor.take(8) != Some(MAGIC) {
-            return Err("it does not begin as a checkpoint does".to_owned());
+            return Err("it does not have the magic number of a checkpoint".to_owned());
         }
         let format = cursor.u32().ok_or(short)?;
         let sum = cursor.u32().ok_or(short)?;
@@ -106,7 +106,7 @@ impl CheckpointHeader {
         }
         if format != FORMAT {
             return Err(format!(
-                "it has format {format}, and this program reads {FORMAT}"
+                "it has format {format}, but this program reads format {FORMAT}"
             ));
         }
         Ok(Self {
@@ -119,7 +119,7 @@ impl CheckpointHeader {
 }
 
 impl Encoder {
-    /// Begins a checkpoint; `out` gets its header.
+    /// Starts a checkpoint. Its header is appended to `out`.
     pub(crate) fn begin(header: &CheckpointHeader, out: &mut Vec<u8>) -> Self {
         let header = header.encode();
         let mut digest = Context::new(&SHA256);
@@ -135,7 +135,7 @@ impl Encoder {
         }
     }
 
-    /// Adds an object; `out` gets what is complete.
+    /// Adds an object. Complete blocks are appended to `out`.
     pub(crate) fn add(
         &mut self,
         collection: &Arc<str>,
@@ -174,7 +174,7 @@ impl Encoder {
         self.objects += 1;
     }
 
-    /// Ends the checkpoint.
+    /// Completes the checkpoint.
     pub(crate) fn finish(mut self, out: &mut Vec<u8>) -> u64 {
         self.flush(out);
         out.extend_from_slice(&[0; BLOCK_HEADER]);
@@ -207,7 +207,7 @@ impl Encoder {
     }
 }
 
-/// Checks a checkpoint while it is read from its beginning to its end.
+/// Verifies a checkpoint while it is read sequentially.
 pub(crate) struct Decoder {
     digest: Context,
     blocks: u64,
@@ -225,7 +225,7 @@ impl Decoder {
         }
     }
 
-    /// Reads the header of a block; `None` if the footer comes next.
+    /// Decodes the header of a block; `None` if the footer follows.
     pub(crate) fn block_header(&mut self, bytes: &[u8]) -> Result<Option<BlockHeader>, String> {
         let header = BlockHeader::decode(bytes)?;
         if header.is_some() {
@@ -240,16 +240,16 @@ impl Decoder {
         self.objects += objects;
     }
 
-    /// Checks the footer.
+    /// Verifies the footer.
     pub(crate) fn footer(mut self, bytes: &[u8]) -> Result<(), String> {
-        let short = || "it is cut off".to_owned();
+        let short = || "it is truncated".to_owned();
         let mut cursor = Cursor::new(bytes);
         if cursor.take(8) != Some(END_MAGIC) {
-            return Err("it does not end as a checkpoint does".to_owned());
+            return Err("its footer does not have the magic number".to_owned());
         }
         for number in [self.blocks, self.objects] {
             if cursor.u64().ok_or_else(short)? != number {
-                return Err("it has another number of objects than it says".to_owned());
+                return Err("the number of objects does not match its footer".to_owned());
             }
             self.digest.update(&number.to_le_bytes());
         }
@@ -261,9 +261,9 @@ impl Decoder {
 }
 
 impl BlockHeader {
-    fn decode(bytes: &[u8]) -> Result<Option<Self>, String> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Option<Self>, String> {
         let mut cursor = Cursor::new(bytes);
-        let mut number = || cursor.u32().ok_or_else(|| "it is cut off".to_owned());
+        let mut number = || cursor.u32().ok_or_else(|| "it is truncated".to_owned());
         let (raw, stored, sum, rest) = (number()?, number()?, number()?, number()?);
         if (raw, stored, sum, rest) == (0, 0, 0, 0) {
             return Ok(None);
@@ -275,7 +275,7 @@ impl BlockHeader {
         Ok(Some(Self { raw, stored, sum }))
     }
 
-    /// Unpacks a block and visits its objects. Returns their number.
+    /// Decompresses a block and visits its objects. Returns their number.
     pub(crate) fn read(
         self,
         packed: &[u8],
@@ -285,7 +285,7 @@ impl BlockHeader {
             return Err("the checksum of a block is wrong".to_owned());
         }
         let raw = lz4_flex::block::decompress(packed, self.raw)
-            .map_err(|error| format!("a block cannot be unpacked: {error}"))?;
+            .map_err(|error| format!("a block cannot be decompressed: {error}"))?;
         let mut cursor = Cursor::new(&raw);
         let mut collection: Option<Arc<str>> = None;
         let mut objects = 0;
@@ -311,7 +311,7 @@ pub(crate) fn parse_name(name: &str) -> Option<Revision> {
     (digits.len() == 20).then(|| digits.parse().ok().map(Revision))?
 }
 
-/// Reads the next entry of a block: `Some(None)` is the name of a collection.
+/// Decodes the next entry of a block: `Some(None)` is the name of a collection.
 fn read_entry(
     cursor: &mut Cursor<'_>,
     collection: &mut Option<Arc<str>>,

@@ -1,4 +1,4 @@
-//! Reading integers and strings from bytes that may be cut off.
+//! Decoding of integers and strings from bytes that may be truncated.
 
 /// A position in bytes.
 #[derive(Clone)]
@@ -13,6 +13,11 @@ impl<'a> Cursor<'a> {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    /// Returns the number of remaining bytes.
+    pub(crate) fn left(&self) -> usize {
+        self.bytes.len()
     }
 
     pub(crate) fn take(&mut self, len: usize) -> Option<&'a [u8]> {

@@ -1,8 +1,7 @@
-//! A frame: the writes that were made durable together.
+//! The format of frames. A frame contains writes that became durable together.
 //!
-//! Its header has the checksum of the frame before it (`chain`), so that a frame of another history, or one after a frame
-//! that was lost, is not accepted; its number is hidden by the salt of the segment, so that bytes of a client never look
-//! like a frame.
+//! Its header contains the checksum of the previous frame (`chain`), so that frames of another history, or after a lost frame,
+//! are rejected. Its magic number is masked with the salt of the segment, so that bytes from clients cannot look like a frame.
 
 use kubewright_store::Revision;
 
@@ -13,10 +12,10 @@ const MAGIC: u32 = u32::from_le_bytes(*b"KWFR");
 /// The length of a header.
 pub(crate) const HEADER: usize = 64;
 
-/// A frame that says: all before it was durable, and there was nothing to write.
+/// A frame without writes, which states that everything before it is durable.
 pub(crate) const SEAL: u32 = 1;
 
-/// The last frame of a segment: the log goes on in the next one, which exists.
+/// The last frame of a segment. The log continues in the next segment, which exists.
 pub(crate) const END: u32 = 2;
 
 /// The header of a frame.
@@ -31,23 +30,23 @@ pub(crate) struct FrameHeader {
     /// The revision of its first write, or the next one.
     pub(crate) first_revision: Revision,
     pub(crate) chain: u64,
-    /// The number of the last frame that was known to be durable when this one was written.
+    /// The number of the last durable frame when this one was written.
     pub(crate) durable_up_to: u64,
     /// The wall-clock time in milliseconds.
     pub(crate) time: u64,
 }
 
-/// A frame in the bytes of a segment.
+/// A frame in a segment.
 pub(crate) struct Frame<'a> {
     pub(crate) header: FrameHeader,
     pub(crate) payload: &'a [u8],
-    /// The checksum that the next frame repeats.
+    /// The checksum, which the next frame repeats.
     pub(crate) chain: u64,
     /// The length with padding.
     pub(crate) len: usize,
 }
 
-/// Completes a frame in place. `frame` has room for the header, then the payload; it is padded. Returns its checksum.
+/// Completes a frame in place: `frame` has space for the header, followed by the payload. Adds padding. Returns its checksum.
 pub(crate) fn seal_frame(frame: &mut Vec<u8>, header: &mut FrameHeader, salt: u64) -> u64 {
     let payload = frame.get(HEADER..).unwrap_or_default();
     header.payload_len = u32::try_from(payload.len()).unwrap_or(u32::MAX);
@@ -88,7 +87,7 @@ pub(crate) fn seal_frame(frame: &mut Vec<u8>, header: &mut FrameHeader, salt: u6
     link(sum, header.payload_sum)
 }
 
-/// Reads the frame at the beginning of `bytes`. `None` if there is no whole frame.
+/// Decodes the frame at the beginning of `bytes`. Returns `None` if there is no complete frame.
 pub(crate) fn read_frame(bytes: &[u8], salt: u64) -> Option<Frame<'_>> {
     let head = bytes.get(..HEADER)?;
     let mut cursor = Cursor::new(head);
@@ -135,7 +134,7 @@ pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     chunks.iter().all(|chunk| *chunk == [0; 64]) && rest.iter().all(|byte| *byte == 0)
 }
 
-/// Returns the checksum of a whole frame. That of the header covers everything else in it.
+/// Returns the checksum of a whole frame. The checksum of its header covers the other fields.
 fn link(header_sum: u32, payload_sum: u32) -> u64 {
     u64::from(header_sum) << 32 | u64::from(payload_sum)
 }

@@ -1,4 +1,4 @@
-//! The file `STORE`: three lines of text that say what the directory is.
+//! The file `STORE`: three lines of text that identify the directory.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::FORMAT;
 /// The name of the file.
 pub(crate) const STORE: &str = "STORE";
 
-/// The largest file that is read.
+/// The size limit of the file.
 pub(crate) const MAX_BYTES: u64 = 4096;
 
 /// The contents of `STORE`.
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn identities_round_trip() {
         let identity = Identity::new([0xa5; 16]);
         assert_eq!(Identity::parse(&identity.encode()), Some(identity));
         let later = format!("{}colour=blue\n", identity.encode());
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_not_read() {
+    fn other_texts_are_rejected() {
         let text = Identity::new([1; 16]).encode();
         for end in 0..text.len() - 1 {
             assert_eq!(Identity::parse(&text[..end]), None, "cut at {end}");

@@ -1,17 +1,17 @@
-//! The files of a data directory, format 1. Integers are little-endian.
+//! Format 1 of a data directory. Integers are little-endian.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `LOCK` | locked by the one process that uses the directory |
+//! | `LOCK` | locked by the process that uses the directory |
 //! | `STORE` | text: the format and the id of the store |
-//! | `wal/SEQUENCE-REVISION.wal` | segments of the log, filled with zeros before they are used |
-//! | `wal/next.tmp` | a segment that is ready to be used |
+//! | `wal/SEQUENCE-REVISION.wal` | segments of the log, filled with zeros in advance |
+//! | `wal/next.tmp` | the next segment |
 //! | `checkpoints/REVISION.ckpt` | every object at a revision |
-//! | `quarantine/` | copies of what recovery has cut off |
+//! | `quarantine/` | copies of data that recovery removed |
 //!
-//! A segment begins with a page of its own (`segment`). Each frame (`frame`) is one group of writes (`record`) that were
-//! made durable together; it begins at a multiple of a page and is padded to one, so that no write ever touches a sector
-//! that holds acknowledged data.
+//! The first page of a segment is its header (`segment`). Each frame (`frame`) contains a group of writes (`record`) that became
+//! durable together. Frames begin at page boundaries and are padded to whole pages, so that no write touches a sector with
+//! acknowledged data.
 
 pub(crate) mod checkpoint;
 pub(crate) mod cursor;
@@ -20,7 +20,7 @@ pub(crate) mod identity;
 pub(crate) mod record;
 pub(crate) mod segment;
 
-/// The format that is written.
+/// The current format.
 pub(crate) const FORMAT: u32 = 1;
 
 /// The alignment of frames.
@@ -29,19 +29,19 @@ pub(crate) const PAGE: usize = 4096;
 /// The largest record, in bytes.
 pub(crate) const MAX_RECORD: usize = 32 << 20;
 
-/// The largest frame: a full group and one record more.
+/// The largest frame: a full group and one more record.
 pub(crate) const MAX_FRAME: usize = MAX_RECORD + (8 << 20);
 
 /// The folder of segments.
 pub(crate) const WAL: &str = "wal";
 /// The folder of checkpoints.
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
-/// The folder of what recovery has cut off.
+/// The folder of data that recovery removed.
 pub(crate) const QUARANTINE: &str = "quarantine";
-/// The segment that is ready to be used.
+/// The next segment.
 pub(crate) const SPARE: &str = "wal/next.tmp";
 
-/// Returns a length rounded up to pages.
+/// Rounds a length up to whole pages.
 pub(crate) fn padded(len: usize) -> usize {
     len.div_ceil(PAGE) * PAGE
 }

@@ -1,4 +1,4 @@
-//! A record: one write in a frame. Writes take the revisions from the frame's first one on, in order.
+//! The format of records. A record is a write in a frame. Writes have consecutive revisions from the frame's first revision on.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ pub(crate) enum Record {
     },
     /// An object was deleted, or has expired.
     Delete { key: Key, expired: bool },
-    /// The floor of history was raised. It takes no revision.
+    /// The oldest readable revision was raised. Does not use a revision.
     Compact(Revision),
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Object {
     pub(crate) lifetime: Option<WallLifetime>,
 }
 
-/// A lifetime by the clock on the wall.
+/// A lifetime by the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WallLifetime {
     pub(crate) ttl: Duration,
@@ -48,13 +48,13 @@ pub(crate) struct WallLifetime {
 }
 
 impl Record {
-    /// Returns whether the record takes a revision.
+    /// Returns whether the record uses a revision.
     pub(crate) fn takes_revision(&self) -> bool {
         !matches!(self, Self::Compact(_))
     }
 }
 
-/// Returns the length of a put.
+/// Returns the encoded length of a put.
 pub(crate) fn put_len(key: &Key, payload: &Payload) -> usize {
     64 + key.collection.len() + key.path.len() + payload.bytes.len()
 }
@@ -101,7 +101,7 @@ pub(crate) fn encode_compact(out: &mut Vec<u8>, floor: Revision) {
     out.extend_from_slice(&floor.0.to_le_bytes());
 }
 
-/// Reads the next record.
+/// Decodes the next record.
 pub(crate) fn decode(cursor: &mut Cursor<'_>) -> Option<Record> {
     let (kind, flags) = (cursor.u8()?, cursor.u8()?);
     match kind {

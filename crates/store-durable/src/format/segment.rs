@@ -1,4 +1,4 @@
-//! The first page of a segment, and the names of segments.
+//! The header page of a segment, and the names of segments.
 
 use kubewright_store::Revision;
 
@@ -9,10 +9,10 @@ const MAGIC: &[u8; 8] = b"KWSEGMNT";
 /// The length of the fields.
 const LEN: usize = 80;
 
-/// The largest segment that is read: a frame of the largest size fits.
+/// The size limit of segments. A frame of maximum size fits.
 pub(crate) const MAX_SEGMENT: u64 = 256 << 20;
 
-/// The first page of a segment.
+/// The header page of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     pub(crate) store: [u8; 16],
@@ -20,13 +20,13 @@ pub(crate) struct SegmentHeader {
     pub(crate) sequence: u64,
     /// The first revision that it can hold.
     pub(crate) first_revision: Revision,
-    /// A random number that no client knows, so that no object can look like a frame.
+    /// A random number that is unknown to clients, so that no object can look like a frame.
     pub(crate) salt: u64,
     /// The length of the file.
     pub(crate) size: u64,
     /// The number of its first frame.
     pub(crate) first_frame: u64,
-    /// The checksum of the frame before that.
+    /// The checksum of the frame before the first one.
     pub(crate) chain: u64,
 }
 
@@ -71,13 +71,13 @@ impl SegmentHeader {
         page
     }
 
-    /// Parses a page; the error says what is wrong with it.
+    /// Decodes a header page. The error describes the problem.
     pub(crate) fn decode(page: &[u8]) -> Result<Self, String> {
         let page = page.get(..PAGE).ok_or("it is shorter than a page")?;
         let short = "it is shorter than a page";
         let mut cursor = Cursor::new(page);
         if cursor.take(8) != Some(MAGIC) {
-            return Err("it does not begin as a segment does".to_owned());
+            return Err("it does not have the magic number of a segment".to_owned());
         }
         let format = cursor.u32().ok_or(short)?;
         let sum = cursor.u32().ok_or(short)?;
@@ -86,7 +86,7 @@ impl SegmentHeader {
         }
         if format != FORMAT {
             return Err(format!(
-                "it has format {format}, and this program reads {FORMAT}"
+                "it has format {format}, but this program reads format {FORMAT}"
             ));
         }
         let store = cursor.id().ok_or(short)?;
@@ -125,7 +125,7 @@ impl SegmentName {
     }
 }
 
-/// Returns the checksum of a page, without the checksum itself.
+/// Returns the checksum of a page, excluding the checksum itself.
 fn checksum(page: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(page.get(..12).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! A place in the log, between two frames.
+//! A position in the log, between two frames.
 
 use kubewright_store::Revision;
 
@@ -7,7 +7,7 @@ use crate::format::{
     segment::SegmentHeader,
 };
 
-/// The properties that the next frame must have.
+/// The expected properties of the next frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Its number.
@@ -19,7 +19,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Returns the place before the first frame of a segment.
+    /// Returns the position before the first frame of a segment.
     pub(crate) fn before(segment: &SegmentHeader) -> Self {
         Self {
             number: segment.first_frame,
@@ -28,7 +28,7 @@ impl Place {
         }
     }
 
-    /// Returns what is wrong if a frame does not belong here.
+    /// Returns a description of the problem if a frame cannot follow.
     pub(crate) fn check(&self, frame: &Frame<'_>) -> Option<&'static str> {
         let FrameHeader {
             number,
@@ -37,7 +37,7 @@ impl Place {
             ..
         } = frame.header;
         if number != self.number {
-            return Some("a frame is missing before it");
+            return Some("the frame before it is missing");
         }
         if chain != self.chain && !planted!(AcceptWrongChain) {
             return Some("it does not follow the frame before it");
@@ -48,7 +48,7 @@ impl Place {
         None
     }
 
-    /// Moves behind a frame whose writes end at a revision.
+    /// Advances past a frame whose writes end at a revision.
     pub(crate) fn pass(&mut self, chain: u64, revision: Revision) {
         self.number += 1;
         self.chain = chain;

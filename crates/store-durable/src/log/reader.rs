@@ -1,8 +1,8 @@
-//! Reading segments, and telling the end of the log from damage.
+//! Reads segments, and distinguishes the end of the log from damage.
 //!
-//! At most one frame is not durable when power fails, so only the last one can be torn (with `process` sync: all after the
-//! last sync). So a frame that is not whole ends the log if no whole frame after it says that it was durable. Otherwise the
-//! log is damaged.
+//! At most one frame is not durable at a power failure, so that only the last one can be incomplete (in the mode `process`:
+//! all frames after the last sync). Therefore, an incomplete frame is the end of the log if no complete frame after it states
+//! that it was durable. Otherwise, the log is damaged.
 
 use kubewright_store::Revision;
 
@@ -26,20 +26,20 @@ pub(crate) struct Segment {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The reason why there are no more frames in a segment.
+/// The reason why a segment has no more frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The log goes on in the next segment.
+    /// The log continues in the next segment.
     End,
-    /// The next segment begins with the next frame, whatever else is in this one.
+    /// The next segment begins with the next frame, regardless of the rest of this one.
     Next,
-    /// There are only zeros.
+    /// The rest is zeros.
     Clean,
-    /// There is part of a frame, up to this position.
+    /// The rest contains an incomplete frame, up to this position.
     Torn(usize),
 }
 
-/// A way through the frames of a segment.
+/// An iteration over the frames of a segment.
 pub(crate) struct Scan<'a> {
     segment: &'a Segment,
     /// The number of the first frame of the next segment.
@@ -48,7 +48,7 @@ pub(crate) struct Scan<'a> {
     pub(crate) place: Place,
 }
 
-/// Returns the segments by their numbers.
+/// Returns the segments in order.
 pub(crate) fn list_segments(disk: &dyn Disk) -> Result<Vec<SegmentName>, Trouble> {
     let names = disk.list(WAL).map_err(Trouble::io("list the log"))?;
     let mut segments: Vec<SegmentName> = names
@@ -59,7 +59,7 @@ pub(crate) fn list_segments(disk: &dyn Disk) -> Result<Vec<SegmentName>, Trouble
     Ok(segments)
 }
 
-/// Returns the time of the newest frame of a segment in milliseconds, without checking anything else.
+/// Returns the time of the newest frame of a segment in milliseconds, without any other validation.
 pub(crate) fn newest_time(segment: &Segment) -> u64 {
     segment
         .whole_frames_from(PAGE)
@@ -68,7 +68,7 @@ pub(crate) fn newest_time(segment: &Segment) -> u64 {
         .unwrap_or(0)
 }
 
-/// Returns whether a segment has a whole frame.
+/// Returns whether a segment has a complete frame.
 pub(crate) fn has_frames(segment: &Segment) -> bool {
     segment.whole_frames_from(PAGE).next().is_some()
 }
@@ -98,7 +98,7 @@ impl Segment {
         if header.name() != *name {
             let (sequence, revision) = (header.sequence, header.first_revision.0);
             return Err(damage(format!(
-                "it is segment {sequence} from revision {revision} on, which its name does not say"
+                "its header has sequence {sequence} and revision {revision}, which do not match its name"
             )));
         }
         if header.size != len || len > MAX_SEGMENT {
@@ -118,7 +118,7 @@ impl Segment {
         })
     }
 
-    /// Returns the whole frames at any later page, in whatever order.
+    /// Returns the complete frames at all later pages, in any order.
     fn whole_frames_from(&self, position: usize) -> impl Iterator<Item = Frame<'_>> {
         let pages = (position..self.bytes.len()).step_by(PAGE);
         pages.filter_map(|at| self.frame_at(at))
@@ -130,7 +130,7 @@ impl Segment {
 }
 
 impl<'a> Scan<'a> {
-    /// Begins at the first frame. `next` is the number of the first frame of the next segment, if there is one.
+    /// Starts at the first frame. `next` is the number of the first frame of the next segment, if there is one.
     pub(crate) fn new(segment: &'a Segment, next: Option<u64>) -> Self {
         Self {
             segment,
@@ -140,7 +140,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns the records of the next frame with the revision of the first, or why there is none.
+    /// Returns the records of the next frame with their first revision, or the reason why there is none.
     pub(crate) fn next(&mut self) -> Result<Result<ReadFrame, Stop>, Trouble> {
         if self.next == Some(self.place.number) {
             return Ok(Err(Stop::Next));
@@ -164,7 +164,7 @@ impl<'a> Scan<'a> {
             records.push(record);
         }
         if !cursor.is_empty() {
-            return Err(self.damage("it has more than its records"));
+            return Err(self.damage("it has bytes after its records"));
         }
         let first = frame.header.first_revision;
         self.place.pass(frame.chain, last);
@@ -179,7 +179,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Moves to the next whole frame behind damage, whatever was in between. Returns whether there is one.
+    /// Advances to the next complete frame after damage. Returns whether there is one.
     pub(crate) fn skip_damage(&mut self) -> bool {
         let mut pages = (self.position + PAGE..self.segment.bytes.len()).step_by(PAGE);
         let found = pages.find_map(|at| Some((at, self.segment.frame_at(at)?)));
@@ -195,7 +195,7 @@ impl<'a> Scan<'a> {
         true
     }
 
-    /// Decides about the first frame that is not whole.
+    /// Classifies the first incomplete frame.
     fn end(&self) -> Result<Stop, Trouble> {
         let rest = self.segment.bytes.get(self.position..).unwrap_or_default();
         if is_zero(rest) {
@@ -206,7 +206,7 @@ impl<'a> Scan<'a> {
         let was_durable =
             |frame: Frame<'_>| frame.header.number > number && frame.header.durable_up_to >= number;
         if later.any(was_durable) {
-            return Err(self.damage("a frame is not whole, and there are frames after it"));
+            return Err(self.damage("a frame is incomplete, and there are frames after it"));
         }
         let used = rest.iter().rposition(|byte| *byte != 0).unwrap_or(0) + 1;
         Ok(Stop::Torn(self.position + used))
@@ -220,9 +220,9 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// A frame that was read.
+/// A decoded frame.
 pub(crate) struct ReadFrame {
-    /// The revision of the first record that takes one.
+    /// The revision of the first record that uses one.
     pub(crate) first: Revision,
     pub(crate) records: Vec<Record>,
     /// The wall-clock time in milliseconds.

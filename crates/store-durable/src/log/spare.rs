@@ -1,4 +1,4 @@
-//! The next segment, filled with zeros ahead of its use, so that a full disk is known before a write is accepted.
+//! The next segment, filled with zeros in advance, so that a full disk is detected before a write is accepted.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::{
     format::SPARE,
 };
 
-/// The number of zeros that are written at once.
+/// The number of zeros per write.
 const CHUNK: usize = 1 << 20;
 
 /// The spare segment.
@@ -22,19 +22,19 @@ pub(crate) struct Spares {
 struct State {
     /// The size of the spare segment, if it is ready.
     ready: Option<u64>,
-    /// The reason why it could not be made.
+    /// The error of the last attempt to create it.
     failure: Option<String>,
 }
 
 impl Spares {
-    /// Makes the spare segment, unless it is ready.
+    /// Prepares the spare segment unless it is ready.
     pub(crate) fn prepare(&self, disk: &dyn Disk, size: u64) -> io::Result<()> {
         let mut state = self.state.lock();
         state.prepare(disk, size)
     }
 
-    /// Takes a segment of at least `size` bytes, which is made if it is not ready. Returns its size; the file is
-    /// [`SPARE`] until the caller renames it.
+    /// Takes a segment of at least `size` bytes, which is created if it is not ready. Returns its size. The file is [`SPARE`]
+    /// until the caller renames it.
     pub(crate) fn take(&self, disk: &dyn Disk, size: u64) -> io::Result<u64> {
         let mut state = self.state.lock();
         if state.ready.is_some_and(|ready| ready < size) {
@@ -49,12 +49,12 @@ impl Spares {
         self.state.lock().ready.is_some()
     }
 
-    /// Returns why the spare segment could not be made.
+    /// Returns the error of the last attempt to create the spare segment.
     pub(crate) fn failure(&self) -> Option<String> {
         self.state.lock().failure.clone()
     }
 
-    /// Takes a segment that is not needed any more as the spare one, unless there is one. Returns whether it did.
+    /// Reuses an obsolete segment as the spare one, unless one is ready. Returns whether it was reused.
     pub(crate) fn recycle(&self, disk: &dyn Disk, name: &str) -> io::Result<bool> {
         let state = self.state.lock();
         if state.ready.is_some() || exists(disk) {
@@ -77,7 +77,7 @@ impl State {
     }
 }
 
-/// Fills the spare segment with zeros: a file that is there already and large enough, or a new one.
+/// Fills the spare segment with zeros: an existing file that is large enough, or a new one.
 fn fill(disk: &dyn Disk, size: u64) -> io::Result<u64> {
     if let Ok(file) = disk.open(SPARE, How::Write)
         && let Ok(len) = file.len()
@@ -93,7 +93,7 @@ fn fill(disk: &dyn Disk, size: u64) -> io::Result<u64> {
     let file = disk.open(SPARE, How::Create)?;
     let filled = zero(&*file, size);
     if filled.is_err() {
-        // Gives the space back; the error that counts is the first.
+        // Frees the space; the first error is reported.
         drop(file);
         let _ = disk.remove(SPARE);
     }

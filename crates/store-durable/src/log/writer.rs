@@ -1,4 +1,4 @@
-//! Writing the log: one frame at a time, each made durable before the next one is written.
+//! Writes the log: one frame at a time, each durable before the next one is written.
 
 use std::{io, sync::Arc};
 
@@ -24,7 +24,7 @@ pub(crate) struct LogWriter {
     /// The position of the next frame.
     position: u64,
     pub(crate) place: Place,
-    /// The number of the last frame that is durable.
+    /// The number of the last durable frame.
     durable_up_to: u64,
     /// The largest size of a new segment.
     max_segment: u64,
@@ -32,22 +32,22 @@ pub(crate) struct LogWriter {
     pub(crate) sealed: bool,
 }
 
-/// A frame that is not in the log.
+/// A frame that was not appended to the log.
 #[derive(Debug)]
 pub(crate) enum AppendError {
-    /// There is no room for it, and nothing was written.
+    /// There is no space for it. Nothing was written.
     NoSpace(io::Error),
     /// It may or may not be on disk. Nothing may be written after it.
     Failed(io::Error),
 }
 
-/// The contents of a frame.
+/// The contents of a new frame.
 pub(crate) struct NewFrame {
-    /// Room for the header, then the records.
+    /// Space for the header, followed by the records.
     pub(crate) bytes: Vec<u8>,
     pub(crate) records: u32,
     pub(crate) flags: u32,
-    /// The revision of the last write, or the one before.
+    /// The revision of the last write, or the previous revision if there are no writes.
     pub(crate) last_revision: Revision,
     pub(crate) time: u64,
 }
@@ -76,7 +76,7 @@ impl LogWriter {
         })
     }
 
-    /// Begins a new segment at a place in the log: the first of a store, or one after a torn frame.
+    /// Starts a new segment: the first of a store, or one after an incomplete frame.
     pub(crate) fn begin(
         disk: Arc<dyn Disk>,
         spares: Arc<Spares>,
@@ -102,7 +102,7 @@ impl LogWriter {
         })
     }
 
-    /// Writes a frame. It is durable after [`sync`](Self::sync).
+    /// Writes a frame, which is durable after [`sync`](Self::sync).
     pub(crate) fn append(&mut self, mut new: NewFrame) -> Result<(), AppendError> {
         let len = padded(new.bytes.len()) as u64;
         if self.position + len + PAGE as u64 > self.header.size {
@@ -117,14 +117,14 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Makes everything that was written durable.
+    /// Makes all written frames durable.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.file.sync()?;
         self.durable_up_to = self.place.number - 1;
         Ok(())
     }
 
-    /// Returns whether everything that was written is durable.
+    /// Returns whether all written frames are durable.
     pub(crate) fn is_synced(&self) -> bool {
         self.durable_up_to + 1 == self.place.number
     }
@@ -144,8 +144,8 @@ impl LogWriter {
         self.header.sequence
     }
 
-    /// Continues in a new segment. The old one ends with a frame that says so, once the new one is durable: so a segment
-    /// that is missing is noticed.
+    /// Continues in a new segment. Once that is durable, the old one is terminated by an end frame, so that a missing segment
+    /// is detected.
     fn rotate(&mut self, needed: u64, time: u64) -> Result<(), AppendError> {
         let room = needed + 2 * PAGE as u64;
         let size = self.next_size().max(room.next_multiple_of(PAGE as u64));
@@ -196,7 +196,7 @@ fn new_segment(store: [u8; 16], sequence: u64, size: u64, place: Place) -> Segme
     }
 }
 
-/// Gives the spare segment its header and its name.
+/// Writes the header of the spare segment and renames it.
 fn install(disk: &dyn Disk, header: &SegmentHeader) -> io::Result<Box<dyn DiskFile>> {
     let file = disk.open(SPARE, How::Write)?;
     write_all(&*file, &header.encode(), 0)?;

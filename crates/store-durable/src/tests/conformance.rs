@@ -1,4 +1,4 @@
-//! The durable store keeps to the contract of all stores, however often it is closed and opened.
+//! The durable store passes the conformance suite of stores, even if it is reopened before every step.
 
 use std::{
     sync::Arc,
@@ -18,7 +18,7 @@ use crate::{
     disk::sim::{Cut, SimDisk},
 };
 
-/// A disk, and the store that is open on it.
+/// A disk, and its open store.
 #[derive(Clone)]
 struct Machine {
     disk: SimDisk,
@@ -35,7 +35,7 @@ impl Machine {
         }
     }
 
-    /// Opens the store, after it was closed. The clock on the wall goes with the time of tokio.
+    /// Reopens the store. The wall clock follows tokio's clock.
     fn open(&self) -> DurableStore {
         if let Some(store) = self.store.lock().take() {
             store.close();
@@ -83,13 +83,13 @@ fn assert_all_passed(report: &conformance::Report) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_durable_store_keeps_to_the_contract() {
+async fn the_durable_store_passes_the_conformance_suite() {
     let open = || async { Machine::new(SimDisk::default()).subject() };
     assert_all_passed(&conformance::run(&open).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_it_does_if_it_is_closed_and_opened_before_every_step() {
+async fn it_passes_if_it_is_reopened_before_every_step() {
     let open = || async {
         let subject = Machine::new(SimDisk::default()).subject();
         subject.reopened_before_every_step()
@@ -98,7 +98,7 @@ async fn so_it_does_if_it_is_closed_and_opened_before_every_step() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_it_does_after_a_power_cut() {
+async fn it_passes_after_power_failures() {
     let open = || async {
         let machine = Machine::new(SimDisk::default());
         machine.open();

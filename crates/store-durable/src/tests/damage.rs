@@ -1,4 +1,4 @@
-//! Damage that is no crash: every byte cut off, every bit flipped, segments of another history.
+//! Damage that no crash can cause: truncated files, flipped bits, segments of another history.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn write(engine: &Engine, path: &str, says: &str) {
     engine.commit();
 }
 
-/// Puts a segment of one history behind those of another: it must not be accepted.
+/// Appends a segment of one history to the log of another, which must be rejected.
 pub(super) fn swapped_segment(seed: u64, bug: Option<Bug>) -> Result<(), String> {
     let mut rng = Rng::new(seed);
     let disk = SimDisk::default();
@@ -84,13 +84,13 @@ fn copy_with(disk: &SimDisk, name: &str, bytes: Vec<u8>) -> SimDisk {
     copy
 }
 
-/// Returns the end of the last frame's contents.
+/// Returns the end of the last frame's payload.
 fn used(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1
 }
 
 #[test]
-fn a_log_that_ends_at_any_byte_opens_with_what_is_before() {
+fn truncated_logs_open_with_all_complete_frames() {
     let (disk, name) = three_frames(false);
     let bytes = disk.bytes(&name).unwrap();
     let end = used(&bytes);
@@ -98,7 +98,7 @@ fn a_log_that_ends_at_any_byte_opens_with_what_is_before() {
         let mut torn = bytes.clone();
         torn[cut..].fill(0);
         let whole = [PAGE, 2 * PAGE, 3 * PAGE];
-        // The last byte of a frame that is not zero completes it.
+        // The last non-zero byte completes a frame.
         let frames = whole
             .iter()
             .filter(|start| cut >= used(&bytes[..**start + PAGE]))
@@ -110,7 +110,7 @@ fn a_log_that_ends_at_any_byte_opens_with_what_is_before() {
 }
 
 #[test]
-fn a_shorter_file_is_refused_wherever_it_ends() {
+fn truncated_files_are_rejected() {
     let (disk, name) = three_frames(false);
     let bytes = disk.bytes(&name).unwrap();
     for len in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
@@ -121,7 +121,7 @@ fn a_shorter_file_is_refused_wherever_it_ends() {
 }
 
 #[test]
-fn every_flipped_bit_is_noticed() {
+fn every_flipped_bit_is_detected() {
     for sealed in [false, true] {
         let (disk, name) = three_frames(sealed);
         let bytes = disk.bytes(&name).unwrap();
@@ -132,7 +132,7 @@ fn every_flipped_bit_is_noticed() {
                 let opened = open(&copy_with(&disk, &name, flipped));
                 let is_last = !sealed && at >= 3 * PAGE;
                 match (opened, is_last) {
-                    // The last frame may have been torn by a crash.
+                    // The last frame may have been interrupted by a crash.
                     (Ok(engine), true) => {
                         let revision = engine.published.contents().revision().0;
                         assert_eq!(revision, 2, "byte {at}, bit {bit}");
@@ -146,7 +146,7 @@ fn every_flipped_bit_is_noticed() {
     }
 }
 
-/// Returns the bits of a byte to flip: all in headers and records, one of each in the long runs of zeros.
+/// Returns the bits of a byte to flip: all in headers and records, but only some in long runs of zeros.
 fn bits(at: usize) -> std::ops::Range<u32> {
     match at % PAGE < 256 {
         true => 0..8,
@@ -155,7 +155,7 @@ fn bits(at: usize) -> std::ops::Range<u32> {
 }
 
 #[test]
-fn every_flipped_bit_of_a_checkpoint_is_noticed_and_the_log_is_used() {
+fn flipped_bits_in_checkpoints_are_detected_and_the_log_is_used() {
     let disk = SimDisk::default();
     let engine = open(&disk).unwrap();
     write(&engine, "a", "something");
@@ -179,7 +179,7 @@ fn every_flipped_bit_of_a_checkpoint_is_noticed_and_the_log_is_used() {
 }
 
 #[test]
-fn a_missing_segment_is_refused() {
+fn missing_segments_are_rejected() {
     let disk = SimDisk::default();
     let engine = open(&disk).unwrap();
     for n in 0..8 {
@@ -214,7 +214,7 @@ fn filled() -> SimDisk {
 }
 
 #[test]
-fn random_damage_is_refused_or_harmless_and_never_a_panic() {
+fn random_damage_is_rejected_or_harmless_without_a_panic() {
     let disk = filled();
     let (mut refused, mut opened) = (0, 0);
     for seed in 0..3000 {
@@ -246,7 +246,7 @@ fn random_damage_is_refused_or_harmless_and_never_a_panic() {
             Err(_) => refused += 1,
             Ok(engine) => {
                 opened += 1;
-                // What is there is what was written, up to some revision.
+                // The objects are those at some revision.
                 let contents = engine.published.contents();
                 let revision = contents.revision().0;
                 let mut objects = 0;

@@ -1,4 +1,4 @@
-//! One run: random writes and maintenance, and a power cut at some of the calls of the disk.
+//! A run of random writes and maintenance, with power failures at random disk calls.
 
 use std::{cell::RefCell, rc::Rc, sync::Arc, time::Duration};
 
@@ -25,17 +25,17 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) bug: Option<Bug>,
     pub(crate) sync: SyncMode,
-    /// The most images to look at.
+    /// The maximum number of images to check.
     pub(crate) images: u64,
 }
 
-/// A running store, its model, and what has been promised.
+/// A running store, its model, and its promises.
 struct Run {
     engine: Option<Arc<Engine>>,
     model: Model,
-    /// The newest revision that was acknowledged or seen by anybody.
+    /// The newest revision that was acknowledged or visible to a reader.
     promised: Revision,
-    /// Writes whose answers are not known yet.
+    /// Writes with an unknown outcome.
     waiting: Vec<(Revision, Arc<Outcome>)>,
     /// Whether a write has failed.
     rolled_back: bool,
@@ -45,7 +45,7 @@ struct Run {
     failure: Option<String>,
 }
 
-/// Runs a plan. Returns the number of images, or what is wrong.
+/// Runs a plan. Returns the number of images, or a description of the failure.
 pub(crate) fn run(plan: Plan) -> Result<u64, (u64, String)> {
     plant(plan.bug);
     let disk = SimDisk::default();
@@ -63,7 +63,7 @@ pub(crate) fn run(plan: Plan) -> Result<u64, (u64, String)> {
     let mut rng = Rng::new(plan.seed ^ 0xabcd);
     let hooked = Rc::clone(&run);
     set_hook(Some(Box::new(move |disk| {
-        // Not while the run itself is at work on the model.
+        // Not while the run itself uses the model.
         if let Ok(mut run) = hooked.try_borrow_mut() {
             run.maybe_cut(disk);
         }
@@ -79,7 +79,7 @@ pub(crate) fn run(plan: Plan) -> Result<u64, (u64, String)> {
     }
 }
 
-/// Returns the options of simulated stores: small segments, so that they are changed and used again all the time.
+/// Returns the options of simulated stores. Segments are small, so that they are rotated and reused often.
 pub(crate) fn options(sync: SyncMode) -> Options {
     Options {
         sync,
@@ -102,6 +102,7 @@ fn drive(run: &Rc<RefCell<Run>>, disk: &SimDisk, rng: &mut Rng) -> Result<(), St
     let engine = open(disk, sync).map_err(|error| format!("a new store: {error}"))?;
     let mut engine = Arc::new(engine);
     run.borrow_mut().engine = Some(Arc::clone(&engine));
+    let is_crowded = rng.chance(3);
     let fails_at = match rng.chance(4) {
         true => rng.below(STEPS),
         false => STEPS,
@@ -109,6 +110,14 @@ fn drive(run: &Rc<RefCell<Run>>, disk: &SimDisk, rng: &mut Rng) -> Result<(), St
     for step in 0..STEPS {
         if step == fails_at {
             disk.inject(Fault::Eio, rng);
+        }
+        if is_crowded && rng.chance(20) {
+            // Full soon, or with space again.
+            let capacity = match rng.chance(3) {
+                true => None,
+                false => Some(disk.used() + rng.below(40 << 10)),
+            };
+            disk.set_capacity(capacity);
         }
         match rng.below(20) {
             0..=10 => submit(run, &engine, rng)?,
@@ -121,7 +130,7 @@ fn drive(run: &Rc<RefCell<Run>>, disk: &SimDisk, rng: &mut Rng) -> Result<(), St
                 engine.sync_late();
             }
             _ if rng.chance(3) => {
-                // A failure leaves the store as it was.
+                // A failure leaves the store unchanged.
                 let _ = engine.checkpoint();
             }
             _ if rng.chance(4) => {
@@ -142,7 +151,7 @@ fn drive(run: &Rc<RefCell<Run>>, disk: &SimDisk, rng: &mut Rng) -> Result<(), St
         }
         match engine.unhealthy() {
             Some(Unhealthy::Failed(_)) => {
-                // Whatever was in flight may be there or not; nothing may follow it.
+                // Writes in flight may be present or not; no later write may be.
                 for _ in 0..8 {
                     run.cut(disk);
                 }
@@ -159,7 +168,7 @@ fn drive(run: &Rc<RefCell<Run>>, disk: &SimDisk, rng: &mut Rng) -> Result<(), St
     Ok(())
 }
 
-/// Ends the process without warning and opens the store again, unless the disk fails.
+/// Kills the process and reopens the store, unless the disk fails.
 fn reopen(
     run: &Rc<RefCell<Run>>,
     disk: &SimDisk,
@@ -239,7 +248,7 @@ fn submit(run: &Rc<RefCell<Run>>, engine: &Engine, rng: &mut Rng) -> Result<(), 
 }
 
 impl Run {
-    /// Notes a refusal that is about a revision.
+    /// Checks an error that names a revision.
     fn refusal(
         &mut self,
         revision: Revision,
@@ -258,7 +267,7 @@ impl Run {
         Ok(())
     }
 
-    /// Notes what has been acknowledged and what readers can see.
+    /// Records which revisions are acknowledged and visible to readers.
     fn settle(&mut self) {
         let mut promised = self.promised;
         let mut rolled_back = self.rolled_back;
@@ -284,7 +293,7 @@ impl Run {
         }
     }
 
-    /// Cuts the power now and looks at what is left.
+    /// Cuts the power, and checks the remaining data.
     fn cut(&mut self, disk: &SimDisk) {
         if self.failure.is_some() || self.images >= self.plan.images {
             return;
@@ -297,7 +306,7 @@ impl Run {
             _ => Cut::Mixed,
         };
         let promised = match (self.plan.sync, cut) {
-            // Without a sync only the end of the process is survived.
+            // Without a sync, data only survives the end of the process.
             (SyncMode::Process, Cut::Lose | Cut::Mixed) => Revision(0),
             _ => self.promised,
         };
@@ -311,7 +320,7 @@ impl Run {
         }
     }
 
-    /// Opens an image, and compares it with the model.
+    /// Opens an image, and compares its contents with the model.
     fn check(&mut self, image: &SimDisk, promised: Revision) -> Result<(), String> {
         let spare = match self.rng.chance(4) {
             true => Some(image.after(Cut::Keep, &mut self.rng)),
@@ -319,7 +328,7 @@ impl Run {
         };
         let revision = self.check_once(image, promised)?;
         let Some(spare) = spare else { return Ok(()) };
-        // A second power cut, while the first is being recovered from.
+        // A second power failure, during recovery from the first.
         let at = self.rng.below(12);
         let (again, seed) = (Rc::new(RefCell::new(None)), self.rng.next());
         let seen = Rc::clone(&again);
@@ -357,7 +366,7 @@ impl Run {
         Ok(revision)
     }
 
-    /// Writes to a recovered store, and loses power again.
+    /// Writes to a recovered store, and cuts the power again.
     fn check_writable(&mut self, image: &SimDisk, engine: &Engine) -> Result<(), String> {
         let key = Key::new("pods", "after");
         let ticket = engine.submit(Op::Create(key, payload("after", None)));

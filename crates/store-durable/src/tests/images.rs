@@ -1,4 +1,4 @@
-//! Crash images by the thousand, and the bugs that they must find.
+//! Thousands of crash images, and deliberate bugs that they must detect.
 
 use super::{
     Bug,
@@ -7,17 +7,17 @@ use super::{
 };
 use crate::SyncMode;
 
-/// The number of images of the ordinary test run.
+/// The number of images in an ordinary test run.
 const IMAGES: u64 = 10_000;
 
-/// The number of images within which a planted bug must be found.
+/// The number of images within which a deliberate bug must be detected.
 const FOUND_WITHIN: u64 = 2_000;
 
 fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Looks at images until there are enough. Returns their number, or the first failure.
+/// Checks images up to a number. Returns their number, or the first failure.
 fn look(first_seed: u64, images: u64, bug: Option<Bug>) -> Result<u64, (u64, String)> {
     let mut looked = 0;
     let mut seed = first_seed;
@@ -46,21 +46,23 @@ fn look(first_seed: u64, images: u64, bug: Option<Bug>) -> Result<u64, (u64, Str
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_and_nothing_unsynced_is_seen() {
+fn nothing_acknowledged_is_lost_and_nothing_unsynced_is_visible() {
     if let Some(seed) = setting("KUBEWRIGHT_CRASH_SEED") {
         look(seed, 1, None).unwrap();
         return;
     }
     let images = setting("KUBEWRIGHT_CRASH_IMAGES").unwrap_or(IMAGES);
+    let first = setting("KUBEWRIGHT_CRASH_START").unwrap_or(1);
     let threads = 2;
-    let halves = (0..threads)
-        .map(|half| std::thread::spawn(move || look(1 + half * (1 << 32), images / threads, None)));
+    let halves = (0..threads).map(|half| {
+        std::thread::spawn(move || look(first + half * (1 << 32), images / threads, None))
+    });
     let halves: Vec<_> = halves.collect();
     let mut looked = 0;
     for half in halves {
         looked += half.join().unwrap().unwrap();
     }
-    println!("{looked} crash images, nothing lost");
+    println!("{looked} crash images from seed {first} on, nothing lost");
     assert!(looked >= images / threads * threads);
 }
 
@@ -70,31 +72,31 @@ fn found(bug: Bug) {
 }
 
 #[test]
-fn answers_before_the_sync_are_found() {
+fn acknowledgements_before_the_sync_are_detected() {
     found(Bug::EarlyAnswer);
 }
 
 #[test]
-fn reads_before_the_sync_are_found() {
+fn reads_before_the_sync_are_detected() {
     found(Bug::EarlyPublish);
 }
 
 #[test]
-fn a_name_that_is_not_synced_is_found() {
+fn unsynced_names_are_detected() {
     found(Bug::NoFolderSync);
 }
 
 #[test]
-fn a_log_that_is_removed_too_early_is_found() {
+fn premature_removal_of_the_log_is_detected() {
     found(Bug::DeleteTooEarly);
 }
 
 #[test]
-fn a_frame_of_another_history_is_found() {
+fn frames_of_another_history_are_detected() {
     found(Bug::AcceptWrongChain);
 }
 
 #[test]
-fn a_refusal_that_names_an_unsynced_object_is_found() {
+fn errors_that_name_unsynced_objects_are_detected() {
     found(Bug::EarlyConflict);
 }

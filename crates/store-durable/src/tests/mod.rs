@@ -1,7 +1,8 @@
-//! Crash tests: random writes on a simulated disk that loses power at any call, compared with a model.
+//! Crash tests: random writes to a simulated disk that can lose power at any call, compared with a model.
 //!
-//! `KUBEWRIGHT_CRASH_IMAGES=1000000 cargo test --release -p kubewright-store-durable nothing_acknowledged` runs as many images as asked for.
-//! A failure names its seed; `KUBEWRIGHT_CRASH_SEED` runs that one alone.
+//! `KUBEWRIGHT_CRASH_IMAGES=1000000 cargo test --release -p kubewright-store-durable nothing_acknowledged` checks a million
+//! images. `KUBEWRIGHT_CRASH_START` sets the first seed, so that a long run can be split. Failures name their seed, and
+//! `KUBEWRIGHT_CRASH_SEED` runs only that one.
 
 use std::cell::{Cell, RefCell};
 
@@ -25,13 +26,13 @@ pub(crate) enum Bug {
     NoFolderSync,
     /// The log is removed before its checkpoint is synced.
     DeleteTooEarly,
-    /// A frame is accepted after a frame that it does not follow.
+    /// A frame is accepted although it does not follow the previous one.
     AcceptWrongChain,
-    /// A refusal names an object that is not synced.
+    /// An error names an object that is not synced.
     EarlyConflict,
 }
 
-/// A small generator of random numbers that gives the same ones for the same seed.
+/// A small deterministic random number generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(u64);
 
@@ -42,17 +43,17 @@ thread_local! {
     static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
 }
 
-/// Returns the bug that is planted in this thread.
+/// Returns the deliberate bug of this thread.
 pub(crate) fn planted() -> Option<Bug> {
     PLANTED.get()
 }
 
-/// Plants a bug in this thread.
+/// Sets the deliberate bug of this thread.
 pub(crate) fn plant(bug: Option<Bug>) {
     PLANTED.set(bug);
 }
 
-/// Calls the hook of this thread, which is not called again by what it does itself.
+/// Calls the hook of this thread, but not recursively.
 pub(crate) fn on_disk_call(disk: &SimDisk) {
     let hook = HOOK.with_borrow_mut(Option::take);
     if let Some(mut hook) = hook {
@@ -86,7 +87,7 @@ impl Rng {
         self.next() % bound.max(1)
     }
 
-    /// Returns true once in `n` times.
+    /// Returns true with probability 1/n.
     pub(crate) fn chance(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }

@@ -1,4 +1,4 @@
-//! The model of a store: every change that was staged, in order.
+//! A model of a store: all staged changes, in order.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -24,7 +24,7 @@ pub(crate) struct Model {
     pub(crate) changes: Vec<Modelled>,
 }
 
-/// Returns the payload of a text.
+/// Returns a payload with a text.
 pub(crate) fn payload(says: &str, ttl: Option<Duration>) -> Payload {
     Payload {
         revision_at: Some(7),
@@ -38,7 +38,7 @@ impl Model {
         self.changes.last().map_or(Revision(0), |c| c.revision)
     }
 
-    /// Forgets changes that were rolled back.
+    /// Removes changes that were rolled back.
     pub(crate) fn truncate(&mut self, revision: Revision) {
         self.changes.retain(|change| change.revision <= revision);
     }
@@ -61,7 +61,7 @@ impl Model {
         objects
     }
 
-    /// Compares a store with the model: its objects, and its history since its floor.
+    /// Compares a store with the model: its objects, and its readable history.
     pub(crate) fn compare(&self, store: &MemoryStore) -> Result<(), String> {
         let contents = store.contents();
         let revision = contents.revision();
@@ -72,7 +72,7 @@ impl Model {
             seen += 1;
             let key = Key::new(collection.clone(), stored.path.clone());
             let problem = match expected.get(&key) {
-                None => Some("is there and should not be"),
+                None => Some("exists unexpectedly"),
                 Some(change) => change.differs(&stored),
             };
             match problem {
@@ -119,12 +119,15 @@ impl Model {
                             && expected.says.is_none() == (change.kind == ChangeKind::Deleted)
                     });
                     if !same {
-                        return Err(format!("a watch tells of {:?}", change.revision));
+                        return Err(format!(
+                            "a watch has an unexpected event at {:?}",
+                            change.revision
+                        ));
                     }
                 }
             }
             if let Some(missing) = expected.next() {
-                return Err(format!("a watch does not tell of {:?}", missing.revision));
+                return Err(format!("a watch lacks the event at {:?}", missing.revision));
             }
         }
         Ok(())

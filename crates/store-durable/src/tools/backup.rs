@@ -1,14 +1,14 @@
-//! Copies of a data directory, also of one in use.
+//! Copies data directories, even while they are in use.
 //!
-//! Checkpoints never change, and the log is only appended to, so a copy that was made while a server writes is a copy of some
-//! moment: at worst its last write is cut off, as after a crash. Files that the server removes meanwhile, and a log that was
-//! read while it grew, make the copy unusable; then it is made again.
+//! Checkpoints never change, and the log is append-only, so that a copy made while a server writes is consistent: at worst,
+//! its last write is incomplete, as after a crash. If the server removes files during the copy, or the log grows while it is
+//! read, the copy may be unusable and is repeated.
 
 use std::{fs, io, path::Path};
 
 use kubewright_store::Revision;
 
-use super::{DataFiles, Status};
+use super::{ATTEMPTS, DataFiles, Status};
 use crate::{
     OpenError, checkpoint,
     format::checkpoint as format,
@@ -16,14 +16,29 @@ use crate::{
     log::list_segments,
 };
 
-/// The number of attempts.
-const ATTEMPTS: u32 = 5;
-
 /// Copies a data directory, which may be in use, to a new directory, and verifies the copy.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// # let directory = std::env::temp_dir().join(format!("kubewright-backup-doc-{}", std::process::id()));
+/// # let copy = directory.with_extension("copy");
+/// use kubewright_store_durable::{DurableStore, Options, tools::backup};
+///
+/// let store = DurableStore::open(&directory, Options::default())?;
+/// let status = backup(&directory, &copy)?;
+/// assert_eq!(status.objects, 0);
+/// # store.close();
+/// # for path in [directory, copy] {
+/// #     std::fs::remove_dir_all(path)?;
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
-/// Fails if the new directory is not empty, or the files cannot be copied or are damaged.
+/// Fails if the new directory is not empty, or if the files cannot be copied or are damaged.
 pub fn backup(from: &Path, to: &Path) -> Result<Status, OpenError> {
     let failed = |source| OpenError::Io {
         path: to.to_owned(),
@@ -37,7 +52,7 @@ pub fn backup(from: &Path, to: &Path) -> Result<Status, OpenError> {
         clear(to).map_err(failed)?;
         match copy(&files, to) {
             Ok(()) => {}
-            // Removed by the server since it was listed.
+            // The server has removed the file since it was listed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 last = Some(failed(error));
                 continue;
@@ -53,7 +68,7 @@ pub fn backup(from: &Path, to: &Path) -> Result<Status, OpenError> {
     Err(last.unwrap_or_else(|| failed(io::ErrorKind::NotFound.into())))
 }
 
-/// Copies the newest checkpoint and the log after it; `STORE` comes last.
+/// Copies the newest checkpoint and the log after it. `STORE` is written last.
 fn copy(files: &DataFiles, to: &Path) -> io::Result<()> {
     for folder in [WAL, CHECKPOINTS, QUARANTINE] {
         fs::create_dir_all(to.join(folder))?;
@@ -62,7 +77,7 @@ fn copy(files: &DataFiles, to: &Path) -> io::Result<()> {
         crate::error::Trouble::Io { source, .. } => source,
         other => io::Error::other(other.to_string()),
     };
-    // The log is listed first: whatever is removed from it afterwards is in the checkpoint.
+    // The log is listed first: data of segments that are removed later is in the checkpoint.
     let segments = list_segments(&*files.disk).map_err(trouble)?;
     let newest = checkpoint::list(&*files.disk).map_err(trouble)?;
     let base = newest.first().copied();
@@ -97,7 +112,7 @@ fn copy(files: &DataFiles, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes an empty directory.
+/// Removes the contents of a directory.
 fn clear(to: &Path) -> io::Result<()> {
     if to.exists() {
         fs::remove_dir_all(to)?;

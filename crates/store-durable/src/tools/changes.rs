@@ -1,4 +1,4 @@
-//! The log, change by change.
+//! The changes in the log.
 
 use std::{ops::ControlFlow, time::SystemTime};
 
@@ -6,12 +6,7 @@ use bytes::Bytes;
 use kubewright_store::{Key, Revision, splice};
 
 use super::{DataFiles, time};
-use crate::{
-    OpenError,
-    error::Trouble,
-    format::record::Record,
-    log::{Scan, Segment, list_segments},
-};
+use crate::{OpenError, format::record::Record, log::walk};
 
 /// A change in the log of a data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +23,7 @@ pub struct ChangeRecord {
     pub bytes: Option<Bytes>,
 }
 
-/// The kind of a change in a log.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// The object was created.
@@ -37,7 +32,7 @@ pub enum RecordKind {
     Updated,
     /// The object was deleted.
     Deleted,
-    /// The lifetime of the object ended.
+    /// The object expired.
     Expired,
 }
 
@@ -54,61 +49,32 @@ impl RecordKind {
 }
 
 impl DataFiles {
-    /// Visits the changes in the log from a revision on, as far back as it is kept, until the visitor stops.
+    /// Visits the changes in the log from a revision on, as far as it is kept, until the visitor stops.
     ///
     /// # Errors
     ///
-    /// Fails if the log is damaged; everything before the damage was visited.
+    /// Fails if the log is damaged, after visiting everything before the damage.
     pub fn changes(
         &self,
         from: Revision,
-        visit: impl FnMut(ChangeRecord) -> ControlFlow<()>,
-    ) -> Result<(), OpenError> {
-        let walked = self.walk(from, visit);
-        walked.map_err(|trouble| trouble.at(self.path.clone()))
-    }
-
-    fn walk(
-        &self,
-        from: Revision,
         mut visit: impl FnMut(ChangeRecord) -> ControlFlow<()>,
-    ) -> Result<(), Trouble> {
-        let names = list_segments(&*self.disk)?;
-        let begin = names.iter().rposition(|name| name.first_revision <= from);
-        let mut names = names.iter().skip(begin.unwrap_or(0)).peekable();
-        while let Some(name) = names.next() {
-            let segment = Segment::read(&*self.disk, name, &self.id)?;
-            let next = match names.peek() {
-                Some(next) => Some(Segment::read(&*self.disk, next, &self.id)?),
-                None => None,
-            };
-            let first = next.map(|next| next.header.first_frame);
-            let mut scan = Scan::new(&segment, first);
-            while let Ok(frame) = scan.next()? {
-                let mut revision = frame.first;
-                for record in frame.records {
-                    let Some((key, kind, bytes)) = described(record, revision) else {
-                        continue;
-                    };
-                    let change = ChangeRecord {
-                        revision,
-                        time: time(frame.time),
-                        key,
-                        kind,
-                        bytes,
-                    };
-                    if revision >= from && visit(change).is_break() {
-                        return Ok(());
-                    }
-                    revision = Revision(revision.0 + 1);
-                }
-            }
-        }
-        Ok(())
+    ) -> Result<(), OpenError> {
+        let mut visit = |revision, millis, record| match described(record, revision) {
+            Some((key, kind, bytes)) => visit(ChangeRecord {
+                revision,
+                time: time(millis),
+                key,
+                kind,
+                bytes,
+            }),
+            None => ControlFlow::Continue(()),
+        };
+        let walked = walk(&*self.disk, &self.id, from, usize::MAX, &mut visit);
+        walked.map_err(|trouble| trouble.at(self.path.clone()))
     }
 }
 
-/// Returns the parts of a record that takes a revision.
+/// Returns the parts of a record that uses a revision.
 fn described(record: Record, revision: Revision) -> Option<(Key, RecordKind, Option<Bytes>)> {
     match record {
         Record::Put {

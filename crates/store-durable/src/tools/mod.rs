@@ -1,10 +1,10 @@
-//! Reading and repairing data directories that no server uses, or copies of them.
+//! Tools that read and repair data directories while no server uses them, or copies of them.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `verify` | checks of every file |
-//! | `changes` | the log, change by change |
-//! | `backup` | copies, also of a directory in use |
+//! | `verify` | verification of every file |
+//! | `changes` | the changes in the log |
+//! | `backup` | copies, even of a directory in use |
 //! | `rebuild` | new directories: restored, salvaged, imported |
 
 use std::{
@@ -37,7 +37,10 @@ pub use changes::{ChangeRecord, RecordKind};
 pub use rebuild::{Rebuilt, import, restore, salvage};
 pub use verify::Verified;
 
-/// A data directory, or a copy of one, that is only read.
+/// The number of attempts to read a directory in use.
+const ATTEMPTS: u32 = 5;
+
+/// A data directory, or a copy of one, opened for reading.
 ///
 /// ```
 /// use kubewright_store::{Key, Payload, Store};
@@ -62,7 +65,7 @@ pub struct DataFiles {
     id: [u8; 16],
 }
 
-/// The state of a data directory.
+/// The status of a data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
@@ -70,7 +73,7 @@ pub struct Status {
     pub store_id: String,
     /// The newest revision.
     pub revision: Revision,
-    /// The oldest revision that can be read.
+    /// The oldest readable revision.
     pub oldest: Revision,
     /// The number of objects.
     pub objects: u64,
@@ -86,7 +89,9 @@ pub struct Status {
     pub log_bytes: u64,
     /// The free space of the disk in bytes, if it is known.
     pub free_bytes: Option<u64>,
-    /// Things that an operator should know.
+    /// The process that uses the directory.
+    pub holder: Option<String>,
+    /// Warnings for the administrator.
     pub warnings: Vec<String>,
 }
 
@@ -95,10 +100,33 @@ impl DataFiles {
     ///
     /// # Errors
     ///
-    /// Fails if a process uses it, or if it is no data directory.
+    /// Fails if a process uses it, or if it is not a data directory.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         DirectoryLock::check_free(path.as_ref())?;
         Self::of(path.as_ref())
+    }
+
+    /// Returns the status of a directory, which a process may be using. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is not a data directory, or if its files are damaged.
+    pub fn status_of(path: impl AsRef<Path>) -> Result<Status, OpenError> {
+        let mut attempts = 0;
+        loop {
+            let holder = match DirectoryLock::check_free(path.as_ref()) {
+                Ok(()) => None,
+                Err(OpenError::Locked { holder, .. }) => Some(holder),
+                Err(error) => return Err(error),
+            };
+            attempts += 1;
+            match Self::of(path.as_ref())?.status() {
+                Ok(status) => return Ok(Status { holder, ..status }),
+                // The process may have removed a file since it was listed, or written while it was read.
+                Err(_) if holder.is_some() && attempts < ATTEMPTS => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Opens a directory that may be in use.
@@ -118,7 +146,7 @@ impl DataFiles {
         })
     }
 
-    /// Returns the state of the directory.
+    /// Returns the status of the directory.
     ///
     /// # Errors
     ///
@@ -145,15 +173,16 @@ impl DataFiles {
             segments: segments.len() as u64,
             log_bytes: sizes(segments.iter().map(|name| name.path()).collect()),
             free_bytes: self.disk.free_space(),
+            holder: None,
             warnings: recovered.warnings,
         })
     }
 
-    /// Returns the state at a revision, or the newest, as a store in memory with all history that is kept.
+    /// Returns the state at a revision (default: the newest), as a store in memory with the available history.
     ///
     /// # Errors
     ///
-    /// Fails if the files are damaged, or the history does not reach back so far.
+    /// Fails if the files are damaged, or if the history does not contain the revision.
     pub fn at(&self, revision: Option<Revision>) -> Result<MemoryStore, OpenError> {
         let until = revision.unwrap_or(Revision(u64::MAX));
         let recovered = self.recover(until)?;
@@ -187,7 +216,7 @@ impl DataFiles {
     }
 }
 
-/// Returns a time in milliseconds as the system has it.
+/// Converts a time in milliseconds.
 fn time(millis: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(millis)
 }

@@ -1,7 +1,7 @@
-//! New data directories: restored from a copy, salvaged from a damaged one, or imported.
+//! Creates data directories: restored from a copy, salvaged from a damaged directory, or imported.
 //!
-//! Their revisions begin far above those of the original, and nothing before can be read: clients that still know the old
-//! history must not resume into another one.
+//! Their revisions start far above those of the original, and earlier ones are not readable, since clients must not resume
+//! watches of the old history.
 
 use std::{
     fs, io,
@@ -26,14 +26,14 @@ use crate::{
     log::{Scan, Segment, list_segments},
 };
 
-/// The number of revisions that are left out.
+/// The number of revisions that are skipped.
 const BUMP: u64 = 1_000_000;
 
-/// A data directory that was made.
+/// A new data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rebuilt {
-    /// The revision of the original that it has.
+    /// The revision of the original.
     pub from: Revision,
     /// Its first revision.
     pub revision: Revision,
@@ -43,22 +43,22 @@ pub struct Rebuilt {
     pub lost: Vec<Damage>,
 }
 
-/// Writes the state of a copy, or of a directory that no process uses, at a revision to a new directory.
+/// Writes the state at a revision of a copy, or of a directory that no process uses, to a new directory.
 ///
 /// # Errors
 ///
-/// Fails if the new directory is not empty, the files are damaged, or the history does not reach back so far.
+/// Fails if the new directory is not empty, if the files are damaged, or if the history does not contain the revision.
 pub fn restore(files: &DataFiles, at: Option<Revision>, to: &Path) -> Result<Rebuilt, OpenError> {
     require_empty(to)?;
     let store = files.at(at)?;
     write_new(&store, to, Vec::new(), Some(files))
 }
 
-/// Writes everything that can be read of a damaged directory to a new one.
+/// Writes all readable objects of a damaged directory to a new one.
 ///
 /// # Errors
 ///
-/// Fails if the new directory is not empty, or the files cannot be read at all.
+/// Fails if the new directory is not empty, or if no file can be read.
 pub fn salvage(files: &DataFiles, to: &Path) -> Result<Rebuilt, OpenError> {
     require_empty(to)?;
     let mut lost = Vec::new();
@@ -71,7 +71,7 @@ pub fn salvage(files: &DataFiles, to: &Path) -> Result<Rebuilt, OpenError> {
 ///
 /// # Errors
 ///
-/// Fails if the new directory is not empty, or cannot be written.
+/// Fails if the new directory is not empty, or if it cannot be written.
 pub fn import(
     objects: impl IntoIterator<Item = (Key, Revision, Bytes, Option<u32>)>,
     to: &Path,
@@ -96,7 +96,7 @@ pub fn import(
     write_new(&store, to, Vec::new(), None)
 }
 
-/// Fails if a directory has files.
+/// Fails if a directory is not empty.
 pub(super) fn require_empty(to: &Path) -> Result<(), OpenError> {
     let found = match fs::read_dir(to) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -121,7 +121,7 @@ pub(super) fn require_empty(to: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Writes a store to a new directory, as a checkpoint and an empty log. The directory gets its name when it is complete.
+/// Writes a store to a new directory, as a checkpoint and an empty log. The directory is renamed when it is complete.
 fn write_new(
     store: &MemoryStore,
     to: &Path,
@@ -188,7 +188,7 @@ fn fill_new(store: &MemoryStore, to: &Path, lost: Vec<Damage>) -> Result<Rebuilt
     })
 }
 
-/// Reads everything that is whole: the best checkpoint, then every whole frame after it.
+/// Reads all intact data: the best checkpoint, then every complete frame after it.
 fn read_all(files: &DataFiles, lost: &mut Vec<Damage>) -> Result<MemoryStore, Trouble> {
     let now = Wall::new(Clock::default()).now();
     let mut best: Option<(u64, Revision, MemoryStore)> = None;
@@ -238,7 +238,7 @@ fn read_all(files: &DataFiles, lost: &mut Vec<Damage>) -> Result<MemoryStore, Tr
     Ok(store)
 }
 
-/// Applies the whole frames of a segment, also those after damage.
+/// Applies the complete frames of a segment, including those after damage.
 fn apply_readable(
     segment: &Segment,
     start: Revision,
@@ -256,7 +256,7 @@ fn apply_readable(
                         continue;
                     }
                     if revision > start && revision > staged.current() {
-                        // What does not fit is what was lost before it.
+                        // Changes that cannot be applied depend on lost ones.
                         let _ = staged.apply(revision, applied(record, now), now.instant);
                     }
                     revision = Revision(revision.0 + 1);
@@ -280,10 +280,9 @@ fn applied(record: Record, now: &Now) -> Option<Applied> {
             key,
             deadline: object.lifetime.map(|l| now.instant_of(l.deadline)),
             payload: Some(Payload {
-                bytes: object.bytes,
                 revision_at: object.revision_at,
-                decoded: None,
                 ttl: object.lifetime.map(|lifetime| lifetime.ttl),
+                ..Payload::plain(object.bytes)
             }),
         }),
         Record::Delete { key, .. } => Some(Applied {

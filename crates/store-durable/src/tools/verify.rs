@@ -1,4 +1,4 @@
-//! Checks of every file of a data directory.
+//! Verifies every file of a data directory.
 
 use kubewright_store::Revision;
 
@@ -10,30 +10,30 @@ use crate::{
     log::{Scan, Segment, Stop, list_segments},
 };
 
-/// The result of checking a data directory.
+/// The result of verifying a data directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
-    /// The number of checkpoints that are whole.
+    /// The number of intact checkpoints.
     pub checkpoints: u64,
     /// The number of objects in them.
     pub objects: u64,
-    /// The number of segments that are whole.
+    /// The number of intact segments.
     pub segments: u64,
     /// The number of changes in them.
     pub changes: u64,
-    /// Whether the log ends with a write that was interrupted, and never acknowledged.
+    /// Whether the log ends with an interrupted write, which was never acknowledged.
     pub torn: bool,
     /// The damage.
     pub problems: Vec<Damage>,
 }
 
 impl DataFiles {
-    /// Checks every checksum, the order of the log, and whether the store can be opened.
+    /// Verifies every checksum, the order of the log, and that the store can be opened.
     ///
     /// # Errors
     ///
-    /// Fails if a file cannot be read at all; damage is part of the result.
+    /// Fails if a file cannot be read. Damage is part of the result.
     pub fn verify(&self) -> Result<Verified, OpenError> {
         let mut verified = Verified::default();
         let checked = self.verify_checkpoints(&mut verified);
@@ -105,7 +105,7 @@ impl DataFiles {
 }
 
 impl Verified {
-    /// Notes damage; other failures are passed on.
+    /// Records damage; other errors are returned.
     fn note(&mut self, trouble: Trouble) -> Result<(), Trouble> {
         match trouble {
             Trouble::Damage(damage) => {

@@ -1,4 +1,4 @@
-//! Directories that are not opened: one sentence says why, and nothing in them is changed.
+//! Directories that are rejected: the error is one sentence, and their contents are unchanged.
 
 use std::{
     collections::BTreeMap,
@@ -12,13 +12,13 @@ use kubewright_store_durable::{Clock, DurableStore, OpenError, Options};
 
 use crate::{Folder, key, object};
 
-/// Returns every file below a directory with its bytes.
+/// Returns every file in a directory with its contents.
 fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(path).unwrap().flatten() {
         match entry.path() {
             path if path.is_dir() => found.extend(files(&path)),
-            // Locking is allowed, and the holder is written into the file.
+            // The lock file is excluded, since the holder is written to it.
             path if path.ends_with("LOCK") => {}
             path => {
                 found.insert(path.clone(), fs::read(&path).unwrap());
@@ -28,7 +28,7 @@ fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Opens a directory, which must be refused and left alone.
+/// Opens a directory, which must be rejected and unchanged.
 fn refused(path: &Path) -> OpenError {
     let before = files(path);
     let error = DurableStore::open(path, Options::default()).err();
@@ -62,7 +62,7 @@ fn segments(path: &Path) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn a_later_format_is_refused() {
+async fn newer_formats_are_rejected() {
     let folder = Folder::new();
     let path = folder.path("data");
     filled(&path, 1).await;
@@ -72,18 +72,18 @@ async fn a_later_format_is_refused() {
 }
 
 #[tokio::test]
-async fn a_directory_of_another_program_is_refused() {
+async fn directories_of_other_programs_are_rejected() {
     let folder = Folder::new();
     let path = folder.path("postgres");
     fs::create_dir(&path).unwrap();
     fs::write(path.join("PG_VERSION"), "17\n").unwrap();
     let error = refused(&path).to_string();
-    assert!(error.contains("it has PG_VERSION; choose"), "{error}");
+    assert!(error.contains("it contains PG_VERSION; choose"), "{error}");
     assert!(!path.join("LOCK").exists());
 }
 
 #[tokio::test]
-async fn a_missing_store_file_is_refused() {
+async fn a_missing_store_file_is_rejected() {
     let folder = Folder::new();
     let path = folder.path("data");
     filled(&path, 1).await;
@@ -93,7 +93,7 @@ async fn a_missing_store_file_is_refused() {
 }
 
 #[tokio::test]
-async fn segments_that_are_missing_truncated_swapped_or_foreign_are_refused() {
+async fn missing_truncated_swapped_or_foreign_segments_are_rejected() {
     let folder = Folder::new();
     let (path, other) = (folder.path("data"), folder.path("other"));
     filled(&path, 8).await;
@@ -121,7 +121,7 @@ async fn segments_that_are_missing_truncated_swapped_or_foreign_are_refused() {
     }
     fs::write(&names[1], &whole[2]).unwrap();
     let error = refused(&path).to_string();
-    assert!(error.contains("which its name does not say"), "{error}");
+    assert!(error.contains("which do not match its name"), "{error}");
     restore();
     fs::write(&names[1], fs::read(&segments(&other)[1]).unwrap()).unwrap();
     let error = refused(&path).to_string();
@@ -133,7 +133,7 @@ async fn segments_that_are_missing_truncated_swapped_or_foreign_are_refused() {
 }
 
 #[tokio::test]
-async fn a_second_process_is_told_who_is_there() {
+async fn errors_name_the_process_that_uses_the_directory() {
     let folder = Folder::new();
     let path = folder.path("data");
     let options = Options {
@@ -151,7 +151,7 @@ async fn a_second_process_is_told_who_is_there() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_read_only_file_system_is_one_sentence() {
+fn errors_of_read_only_file_systems_are_one_sentence() {
     let error = DurableStore::open("/proc/kubewright", Options::default())
         .err()
         .unwrap();
@@ -164,7 +164,7 @@ fn a_read_only_file_system_is_one_sentence() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_directory_of_somebody_else_is_refused() {
+fn directories_of_other_users_are_rejected() {
     use std::os::unix::fs::MetadataExt;
     let user = fs::metadata("/proc/self").unwrap().uid();
     let folder = Folder::new();
@@ -181,7 +181,7 @@ fn a_directory_of_somebody_else_is_refused() {
 }
 
 #[tokio::test]
-async fn a_clock_that_jumped_back_a_year_loses_nothing_and_expires_nothing_late() {
+async fn a_clock_set_back_by_a_year_does_not_delay_expiry() {
     let folder = Folder::new();
     let path = folder.path("data");
     let hour = Duration::from_secs(3600);

@@ -1,4 +1,4 @@
-//! Data directories of released formats are opened for ever. Each is in `tests/formats/NUMBER`.
+//! Data directories of all released formats can be opened. Each is in `tests/formats/NUMBER`.
 
 use std::{fs, path::Path};
 
@@ -26,7 +26,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Writes what every fixture has: a checkpoint with two objects, then an update, a deletion and a create.
+/// Writes the contents of every fixture: a checkpoint with two objects, then an update, a deletion and a create.
 async fn write(path: &Path) {
     let options = Options {
         segment_bytes: 64 << 10,
@@ -46,7 +46,7 @@ async fn write(path: &Path) {
     store.close();
 }
 
-/// Run with `KUBEWRIGHT_WRITE_FORMAT=tests/formats/2` in the crate's folder to add a fixture.
+/// Set `KUBEWRIGHT_WRITE_FORMAT=tests/formats/2` in the crate's folder to add a fixture.
 #[tokio::test]
 async fn every_released_format_is_opened() {
     if let Ok(path) = std::env::var("KUBEWRIGHT_WRITE_FORMAT") {

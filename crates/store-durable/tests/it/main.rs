@@ -13,7 +13,7 @@ use std::{
 
 use kubewright_store::{Key, Payload};
 
-/// A directory that goes away with its owner.
+/// A directory that is removed when dropped.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -42,7 +42,7 @@ pub(crate) fn key(path: &str) -> Key {
     Key::new("pods", path)
 }
 
-/// Returns an object with this content, and an offset for its revision.
+/// Returns an object with a text, and the offset for its revision.
 pub(crate) fn object(says: &str) -> Payload {
     Payload {
         revision_at: Some(7),

@@ -1,4 +1,4 @@
-//! The store with its threads: many writers, both modes, and history over a restart.
+//! The store with its threads: concurrent writers, both sync modes, and history across restarts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ async fn many_writers_are_acknowledged_in_groups() {
                     for n in 0..20 {
                         let path = format!("{writer}/{n}");
                         let created = store.create(key(&path), object("one")).await.unwrap();
-                        // What was acknowledged can be read.
+                        // Acknowledged writes are readable.
                         let read = store.get(&key(&path)).await.unwrap().unwrap();
                         assert_eq!(read.revision, created.revision);
                     }
@@ -56,7 +56,7 @@ async fn many_writers_are_acknowledged_in_groups() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_store_on_a_disk_keeps_to_the_contract() {
+async fn a_store_on_disk_passes_the_conformance_suite() {
     let folder = Arc::new(Folder::new());
     let number = std::sync::atomic::AtomicUsize::new(0);
     let open = || {
@@ -88,7 +88,7 @@ async fn the_store_on_a_disk_keeps_to_the_contract() {
 }
 
 #[tokio::test]
-async fn history_reaches_back_over_a_checkpoint_and_a_restart() {
+async fn history_survives_checkpoints_and_restarts() {
     let folder = Folder::new();
     let path = folder.path("data");
     let store = DurableStore::open(&path, Options::default()).unwrap();
@@ -100,14 +100,14 @@ async fn history_reaches_back_over_a_checkpoint_and_a_restart() {
         store.checkpoint().unwrap();
     }
     drop(store);
-    // The newest checkpoint is young, so the one before is read, and the log after it.
+    // The newest checkpoint is young, so that the previous one is read, and the log after it.
     let store = DurableStore::open(&path, Options::default()).unwrap();
     assert_eq!(store.open_report().checkpoint, Some(Revision(2)));
     assert!(store.watch("pods", "", Revision(2)).await.is_ok());
     let gone = store.watch("pods", "", Revision(1)).await.err();
     assert!(matches!(gone, Some(ReadError::Compacted { .. })));
     drop(store);
-    // History that would be dropped anyway is not worth reading.
+    // History that would be dropped anyway is not read.
     let options = Options {
         limits: Limits {
             max_age: Duration::ZERO,

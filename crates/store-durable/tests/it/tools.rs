@@ -1,4 +1,4 @@
-//! Tools on data directories: what they show, and what they make.
+//! Tools for data directories.
 
 use std::{fs, ops::ControlFlow};
 
@@ -45,7 +45,7 @@ async fn a_directory_in_use_can_be_copied() {
 }
 
 #[tokio::test]
-async fn a_past_revision_is_restored_without_its_history() {
+async fn a_past_revision_is_restored_without_history() {
     let folder = Folder::new();
     let store = DurableStore::open(folder.path("data"), Options::default()).unwrap();
     let first = store.create(key("a"), object("one")).await.unwrap();
@@ -87,7 +87,7 @@ async fn a_past_revision_is_restored_without_its_history() {
 }
 
 #[tokio::test]
-async fn what_is_readable_behind_damage_is_salvaged() {
+async fn readable_data_after_damage_is_salvaged() {
     let folder = Folder::new();
     let store = DurableStore::open(folder.path("data"), Options::default()).unwrap();
     for path in ["a", "b", "c"] {
