@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use http::{Request, Response};
+use kubewright_derive::boxed_async;
 use serde_json::Value;
 
+pub use crate::openapi::OpenApiV2;
 use crate::{body::Body, request::UserInfo};
 
 /// Finds the servers of group versions.
@@ -16,7 +17,7 @@ use crate::{body::Body, request::UserInfo};
 /// ```
 /// use std::sync::Arc;
 ///
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use http::{Request, Response};
 /// use kubewright_apiserver::{
 ///     ApiServer, Body,
@@ -27,14 +28,14 @@ use crate::{body::Body, request::UserInfo};
 ///
 /// struct Sky;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Backend for Sky {
 ///     async fn forward(&self, user: &Arc<UserInfo>, _: Request<Body>) -> Response<Body> {
 ///         Response::new(Body::from(format!("hello {}", user.name)))
 ///     }
 /// }
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Aggregator for Sky {
 ///     async fn backend(&self, group: &str, _: &str) -> Option<Arc<dyn Backend>> {
 ///         (group == "sky.example.com").then(|| Arc::new(Sky) as Arc<dyn Backend>)
@@ -48,16 +49,16 @@ use crate::{body::Body, request::UserInfo};
 /// assert_eq!(answer.unwrap(), "hello system:anonymous");
 /// # });
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Aggregator: Send + Sync {
     /// Returns the server of a group version, or `None` if this server serves it itself.
     async fn backend(&self, group: &str, version: &str) -> Option<Arc<dyn Backend>>;
 }
 
 /// A server behind this one.
-#[async_trait]
+#[boxed_async]
 pub trait Backend: Send + Sync {
-    /// Forwards the request of a user, who may make it.
+    /// Forwards the request of a user. The request is already authorized.
     async fn forward(&self, user: &Arc<UserInfo>, request: Request<Body>) -> Response<Body>;
 }
 
@@ -85,7 +86,13 @@ pub struct RemoteResources {
     pub stale: bool,
     /// The address of its OpenAPI v3 document, relative to the server, if it has one.
     pub openapi: Option<String>,
+    /// Its part of the OpenAPI v2 document, if it has one.
+    pub openapi_v2: Option<Arc<OpenApiV2>>,
 }
+
+/// Marks a response of another server, which is sent as it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Forwarded;
 
 /// Returns the group version that a path belongs to, if another server may have it: that of a resource, of its list of
 /// resources, or of its OpenAPI document.

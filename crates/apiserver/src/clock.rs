@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 
 /// A source of the current time.
 ///
@@ -43,6 +44,51 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp::now()
+    }
+}
+
+/// A clock that starts at the machine's time and follows that of tokio, which stands still when it is paused, and can be driven
+/// faster than the machine's.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// use std::time::Duration;
+///
+/// use kubewright_apiserver::{Clock, TokioClock};
+///
+/// let clock = TokioClock::new();
+/// let before = clock.now();
+/// tokio::time::sleep(Duration::from_secs(60)).await;
+/// assert_eq!(clock.now().duration_since(before).as_secs(), 60);
+/// # });
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TokioClock {
+    wall: Timestamp,
+    began: Instant,
+}
+
+impl TokioClock {
+    /// Creates a clock that starts now.
+    pub fn new() -> Self {
+        Self {
+            wall: SystemClock.now(),
+            began: Instant::now(),
+        }
+    }
+}
+
+impl Default for TokioClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for TokioClock {
+    fn now(&self) -> Timestamp {
+        let passed = Instant::now().saturating_duration_since(self.began);
+        let passed = SignedDuration::try_from(passed).unwrap_or(SignedDuration::MAX);
+        self.wall.saturating_add(passed).unwrap_or(Timestamp::MAX)
     }
 }
 

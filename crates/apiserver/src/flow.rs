@@ -1,14 +1,18 @@
 //! Flow control: the flow schema and the priority level that a request belongs to.
 //!
-//! A server with [`FlowControl`] names them in its answers, as kube-apiserver does. Nothing is queued or limited.
+//! A server with [`FlowControl`] names them in its answers, as kube-apiserver does. Nothing is queued; the requests in flight
+//! are bounded together, by [`InFlightLimits`](crate::InFlightLimits).
 
-use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
+use kubewright_derive::boxed_async;
 
 use crate::{auth::Attributes, body::Body, respond::encode::response};
 
 const SCHEMA_UID: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");
 const LEVEL_UID: HeaderName = HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid");
+
+/// The answer to a request that is one too many.
+pub(crate) const TOO_MANY_REQUESTS: &str = "Too many requests, please try again later.";
 
 /// The flow that a request belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +29,7 @@ pub struct Flow {
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use std::sync::Arc;
 ///
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use http::{HeaderValue, Request};
 /// use kubewright_apiserver::{
 ///     ApiServer, Body,
@@ -36,7 +40,7 @@ pub struct Flow {
 ///
 /// struct OneFlow;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl FlowControl for OneFlow {
 ///     async fn flow(&self, _request: &Attributes<'_>) -> Option<Flow> {
 ///         let (schema_uid, level_uid) = (HeaderValue::from_static("all"), HeaderValue::from_static("high"));
@@ -49,14 +53,14 @@ pub struct Flow {
 /// assert_eq!(answer.headers()["x-kubernetes-pf-flowschema-uid"], "all");
 /// # });
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait FlowControl: Send + Sync {
     /// Returns the flow of a request.
     async fn flow(&self, request: &Attributes<'_>) -> Option<Flow>;
 }
 
-/// Put into the extensions of a request, it is answered as if its priority level were full: 429, with the time to wait. Clients on
-/// a network cannot send it.
+/// Rejects a request as if its priority level were full: with 429 and the time to wait. Insert it into the extensions
+/// of the request; clients on a network cannot send it.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -87,8 +91,8 @@ impl Flow {
 impl Overloaded {
     /// Returns the answer, which is plain text and not a `Status`.
     pub(crate) fn answer(self) -> Response<Body> {
-        const TEXT: &str = "Too many requests, please try again later.\n";
-        let mut response = response(429, "text/plain; charset=utf-8", TEXT);
+        let text = format!("{TOO_MANY_REQUESTS}\n");
+        let mut response = response(429, "text/plain; charset=utf-8", text);
         let headers = response.headers_mut();
         headers.insert(header::RETRY_AFTER, self.retry_after.into());
         headers.insert(

@@ -46,6 +46,7 @@
 //! | [`flow`] | the flow schema and the priority level of a request |
 //! | [`aggregation`] | groups that other servers serve behind this one |
 //! | [`audit`] | events about requests, the policy that selects them, and their sinks |
+//! | [`ledger`] | who wrote each revision and why: the recording of requests, and `/kubewright/v1/` |
 //! | `object`, `body`, `clock` | objects as bytes, bodies, clocks |
 
 pub mod admission;
@@ -59,6 +60,7 @@ mod endpoints;
 mod field_manager;
 pub mod flow;
 mod ids;
+pub mod ledger;
 mod object;
 mod openapi;
 pub mod registry;
@@ -68,14 +70,15 @@ mod server;
 mod verbs;
 
 pub use body::{Body, BoxError};
-pub use clock::{Clock, SharedClock, SystemClock, rfc3339};
+pub use clock::{Clock, SharedClock, SystemClock, TokioClock, rfc3339};
 pub use endpoints::{Document, HealthChecks, Metrics, ObjectCount, Probe, VersionInfo};
 pub use field_manager::{
     ConvertVersion, CustomVersions, FieldManager, ReplicasPaths, ScaleOwners, TypeSchema,
 };
 pub use ids::random_uid;
+pub use kubewright_derive::boxed_async;
 pub use object::{Object, Selectable, SelectableField, Summary};
 pub use openapi::{Descriptions, Undescribed};
 pub use respond::{Accepted, status_response};
-pub use server::{ApiServer, ApiServerBuilder, WeakApiServer};
+pub use server::{ApiServer, ApiServerBuilder, InFlightLimits, WeakApiServer};
 pub use verbs::check_patched_kind;

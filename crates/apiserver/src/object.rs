@@ -40,7 +40,7 @@ pub struct Summary {
     pub(crate) no_op: NoOp,
 }
 
-/// The lengths of an object as an item of a list in protobuf. Equal objects may differ in what is known of them.
+/// The lengths of an object as an item of a list in protobuf. Not part of the object's equality.
 #[derive(Debug, Default)]
 pub(crate) struct Lengths {
     /// The whole object.

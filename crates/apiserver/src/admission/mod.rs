@@ -9,7 +9,7 @@ mod reinvocation;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
 use kubewright_machinery::Status;
 use serde_json::Value;
 
@@ -22,14 +22,14 @@ pub use reinvocation::Reinvocation;
 /// An admission plugin.
 ///
 /// ```
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::{admission::{Attributes, Plugin}, request::RequestContext};
 /// use kubewright_machinery::{Status, status};
 /// use serde_json::Value;
 ///
 /// struct RequireOwner;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Plugin for RequireOwner {
 ///     async fn validate(
 ///         &self,
@@ -47,7 +47,7 @@ pub use reinvocation::Reinvocation;
 ///     }
 /// }
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Plugin: Send + Sync {
     /// Returns whether the plugin reads or changes the objects of an update. If no plugin does, a repeated update that is known to
     /// change nothing is not computed again: the plugins are asked, but with `null` as the object and no stored one. Defaults to

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub enum NamespacePhase {
 }
 
 /// A source of namespaces.
-#[async_trait]
+#[boxed_async]
 pub trait Namespaces: Send + Sync {
     /// Returns the phase of a namespace, or `None` if it does not exist.
     ///
@@ -34,13 +34,13 @@ pub trait Namespaces: Send + Sync {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::admission::{NamespaceLifecycle, NamespacePhase, Namespaces};
 /// use kubewright_machinery::Status;
 ///
 /// struct OnlyDefault;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Namespaces for OnlyDefault {
 ///     async fn phase(&self, name: &str) -> Result<Option<NamespacePhase>, Status> {
 ///         Ok((name == "default").then_some(NamespacePhase::Active))
@@ -64,7 +64,7 @@ impl NamespaceLifecycle {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for NamespaceLifecycle {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false

@@ -12,7 +12,7 @@ use std::{
 
 use super::{Event, Sink};
 
-/// The most events that wait to be written; as many as kube-apiserver's batching backend buffers.
+/// The maximum number of events that wait to be written, which is that of kube-apiserver's batching backend.
 const MAX_EVENTS: usize = 10_000;
 
 /// The most bytes of them.
@@ -127,7 +127,7 @@ struct Writer<W: Write> {
     messages: Receiver<Message>,
     waiting: Arc<Waiting>,
     out: io::BufWriter<W>,
-    /// The number of dropped events that the log has told of.
+    /// The number of dropped events that have been logged.
     reported: u64,
 }
 
@@ -167,7 +167,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Hands everything to the system, and reports what was dropped since the last time.
+    /// Flushes the writer, and logs how many events were dropped since the last call.
     fn finish_batch(&mut self) {
         if let Err(error) = self.out.flush() {
             self.failed(&error);
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(ids, expected);
     }
 
-    /// A pipe that nobody reads: the first write waits until the test is over.
+    /// A pipe without a reader: the first write blocks until the end of the test.
     struct Stuck(mpsc::Receiver<()>);
 
     impl Write for Stuck {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stuck_file_drops_events_and_holds_nobody_up() {
+    fn a_stuck_file_drops_events_and_delays_no_request() {
         let (log, release) = stuck();
         // Some events are in the buffer of the writer.
         for id in 0..MAX_EVENTS + 1000 {

@@ -38,6 +38,7 @@
 
 mod event;
 mod json_lines;
+mod log_file;
 mod metrics;
 mod origin;
 mod policy;
@@ -52,6 +53,7 @@ use crate::clock::SharedClock;
 
 pub use event::{Event, ObjectReference};
 pub use json_lines::JsonLines;
+pub use log_file::{LogFile, Rotation};
 pub(crate) use metrics::AuditMetrics;
 pub use policy::{Level, Policy, Stage};
 pub use policy_file::PolicyError;

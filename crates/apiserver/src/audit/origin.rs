@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn proxies_come_before_the_peer_and_what_is_no_address_is_left_out() {
+    fn proxies_precede_the_peer_and_invalid_addresses_are_skipped() {
         let forwarded = ("x-forwarded-for", "1.2.3.4, unknown, 5.6.7.8");
         let real = ("x-real-ip", "9.9.9.9");
         let peer = Some("127.0.0.1:4711");

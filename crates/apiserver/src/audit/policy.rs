@@ -46,7 +46,7 @@ pub enum Stage {
     Panic,
 }
 
-/// Rules for what is recorded. The first rule that matches a request decides; a request without one is not recorded.
+/// Rules for what is recorded. The first rule that matches a request applies; a request that matches none is not recorded.
 ///
 /// ```
 /// use kubewright_apiserver::audit::Policy;
@@ -154,12 +154,12 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the file.
+    /// Builds the error for an invalid file.
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, PolicyError> {
         policy_file::parse(text.as_ref())
     }
 
-    /// Decides about a request. `user` is false if nobody was authenticated.
+    /// Returns the level for a request. `user` is false if the request was not authenticated.
     pub(crate) fn decide(&self, request: &Attributes<'_>, user: bool) -> Outcome {
         let rule = self.rules.iter().find(|rule| rule.matches(request, user));
         rule.map_or(Outcome::default(), |rule| rule.outcome)

@@ -288,7 +288,7 @@ impl Record {
 }
 
 impl State {
-    /// Returns whether no events are recorded: the policy says so, or has not been asked.
+    /// Returns whether no events are recorded, because of the policy or because it was not evaluated yet.
     fn is_silent(&self) -> bool {
         self.outcome.level == Level::None
     }

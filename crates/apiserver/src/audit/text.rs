@@ -1,4 +1,4 @@
-//! The JSON of events: on one line, and without managed fields where a policy says so.
+//! The JSON of events: on one line, and without managed fields if the policy omits them.
 
 use bytes::Bytes;
 use kubewright_machinery::scan::string_end;

@@ -1,6 +1,6 @@
 //! [`Anonymous`]: accepts every request; [`AnonymousPaths`]: accepts those for certain paths.
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
 use percent_encoding::percent_decode_str;
 
 use super::{
@@ -22,7 +22,7 @@ use crate::request::UserInfo;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anonymous;
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for Anonymous {
     async fn authenticate(
         &self,
@@ -57,7 +57,7 @@ impl AnonymousPaths {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for AnonymousPaths {
     async fn authenticate(
         &self,

@@ -73,7 +73,7 @@ pub struct ResourceAttributes<'a> {
 
 /// A selector of a request.
 ///
-/// Selectors can only narrow what is allowed, so an authorizer may pass over one that it does not understand.
+/// Selectors can only restrict what is allowed, so an authorizer may ignore one that it does not understand.
 ///
 /// ```
 /// use kubewright_apiserver::auth::Selection;

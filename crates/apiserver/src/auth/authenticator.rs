@@ -2,8 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
-use async_trait::async_trait;
-use http::request::Parts;
+use http::{HeaderMap, request::Parts};
+use kubewright_derive::boxed_async;
 use kubewright_machinery::go;
 use kubewright_serve::PeerCertificates;
 
@@ -67,7 +67,7 @@ pub struct AuthenticationError(Vec<String>);
 /// Authenticates requests.
 ///
 /// ```
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::{
 ///     auth::{Authenticated, AuthenticationError, Authenticator, Credentials},
 ///     request::UserInfo,
@@ -75,7 +75,7 @@ pub struct AuthenticationError(Vec<String>);
 ///
 /// struct Password;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Authenticator for Password {
 ///     async fn authenticate(
 ///         &self,
@@ -89,7 +89,7 @@ pub struct AuthenticationError(Vec<String>);
 ///     }
 /// }
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Authenticator: Send + Sync + 'static {
     /// Returns the user, or `None` if the request has no credentials that this authenticator reads.
     ///
@@ -100,6 +100,10 @@ pub trait Authenticator: Send + Sync + 'static {
         &self,
         credentials: &Credentials<'_>,
     ) -> Result<Option<Authenticated>, AuthenticationError>;
+
+    /// Removes the headers in which this authenticator reads names of users (default: none). It is called once the user is
+    /// known: no server behind this one may take what a client has written there for the word of this server.
+    fn remove_identity(&self, _headers: &mut HeaderMap) {}
 }
 
 impl<'a> Credentials<'a> {

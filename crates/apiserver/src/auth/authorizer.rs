@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
 use kubewright_machinery::go;
 
 use super::{Attributes, Decision, NonResourceRule, ResourceRule, Rules, Verdict};
@@ -11,12 +11,12 @@ use crate::request::UserInfo;
 /// Authorizes requests.
 ///
 /// ```
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::auth::{Attributes, Authorizer, Decision};
 ///
 /// struct ReadOnly;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Authorizer for ReadOnly {
 ///     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
 ///         match attributes.verb {
@@ -26,7 +26,7 @@ use crate::request::UserInfo;
 ///     }
 /// }
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Authorizer: Send + Sync + 'static {
     /// Decides whether the user may make the request.
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision;
@@ -35,6 +35,18 @@ pub trait Authorizer: Send + Sync + 'static {
     async fn rules_for(&self, user: &UserInfo, namespace: &str) -> Rules {
         let _ = (user, namespace);
         Rules::unknown("the authorizer does not support user rule resolution")
+    }
+
+    /// Learns of a decision that a request depended on, unlike the answers to an access review. A server passes it to its
+    /// [`AccessObserver`](super::AccessObserver); by default it is ignored.
+    fn decided(&self, attributes: &Attributes<'_>, decision: &Decision) {
+        let _ = (attributes, decision);
+    }
+
+    /// Learns that a request needed no permission like this one, since the user has others that do as well. By default it
+    /// is ignored.
+    fn unneeded(&self, attributes: &Attributes<'_>) {
+        let _ = attributes;
     }
 }
 
@@ -117,7 +129,7 @@ impl AuthorizerUnion {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for AlwaysAllow {
     async fn authorize(&self, _: &Attributes<'_>) -> Decision {
         Decision::allow()
@@ -141,7 +153,7 @@ impl Authorizer for AlwaysAllow {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for AlwaysDeny {
     async fn authorize(&self, _: &Attributes<'_>) -> Decision {
         Decision::no_opinion("Everything is forbidden.")
@@ -152,7 +164,7 @@ impl Authorizer for AlwaysDeny {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for PrivilegedGroups {
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         let groups = &attributes.user.groups;
@@ -162,13 +174,13 @@ impl Authorizer for PrivilegedGroups {
         }
     }
 
-    /// Lists nothing: the rules of these groups are whatever the other authorizers list.
+    /// Lists nothing: the rules of these groups are those that the other authorizers list.
     async fn rules_for(&self, _: &UserInfo, _: &str) -> Rules {
         Rules::default()
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for AuthorizerUnion {
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         let (mut reasons, mut errors) = (Vec::new(), Vec::new());

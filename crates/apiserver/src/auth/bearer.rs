@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderValue, header};
+use kubewright_derive::boxed_async;
 
 use super::{Authenticated, AuthenticationError, Authenticator, Credentials};
 
-/// The error about a token that nobody knows.
+/// The error for a token that no authenticator accepts.
 pub(super) const INVALID_TOKEN: &str = "invalid bearer token";
 
 /// The warning about a token that is ignored.
@@ -23,7 +23,7 @@ const SUBPROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 /// identity provider:
 ///
 /// ```
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::{
 ///     auth::{Authenticated, AuthenticationError, TokenAuthenticator},
 ///     request::UserInfo,
@@ -31,7 +31,7 @@ const SUBPROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 ///
 /// struct Vouchers;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl TokenAuthenticator for Vouchers {
 ///     async fn authenticate_token(
 ///         &self,
@@ -48,7 +48,7 @@ const SUBPROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 ///     }
 /// }
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait TokenAuthenticator: Send + Sync + 'static {
     /// Returns the user of a token, or `None` if it is not a token of this kind. `audiences` are those that the token must
     /// be meant for, one of them; with none of them, any will do.
@@ -65,7 +65,7 @@ pub trait TokenAuthenticator: Send + Sync + 'static {
 
 /// Authenticates requests by a bearer token in the `Authorization` header, or in a subprotocol of a WebSocket.
 ///
-/// Token authenticators are asked in order until one knows the user. A token that nobody knows is an error, so that a
+/// Token authenticators are called in order until one returns a user. A token that none accepts is an error, so that a
 /// request with it is not taken for an anonymous one.
 ///
 /// ```
@@ -125,7 +125,7 @@ impl BearerTokens {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for BearerTokens {
     async fn authenticate(
         &self,

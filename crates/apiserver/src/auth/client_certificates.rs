@@ -6,8 +6,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use async_trait::async_trait;
 use jiff::Timestamp;
+use kubewright_derive::boxed_async;
 use kubewright_serve::PeerCertificates;
 use kubewright_x509::{Certificate, ExtendedKeyUsage};
 use ring::digest::{SHA256, digest};
@@ -251,7 +251,7 @@ impl ClientCertificates {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for ClientCertificates {
     async fn authenticate(
         &self,

@@ -1,7 +1,7 @@
 //! Comma-separated values as Go's `encoding/csv` reads them with its defaults.
 //!
 //! Fields may be quoted; a quoted field may hold commas, line breaks and doubled quotes. Empty lines are skipped. There
-//! are no comments, and space around fields counts.
+//! are no comments, and whitespace around fields is significant.
 
 use thiserror::Error;
 

@@ -26,7 +26,7 @@ pub struct Decision {
 pub enum Verdict {
     /// The request is allowed.
     Allow,
-    /// The request is denied, whatever other authorizers decide.
+    /// The request is denied. Further authorizers are not asked.
     Deny,
     /// The authorizer has no rule for it. The request is denied unless another authorizer allows it.
     NoOpinion,
@@ -63,7 +63,7 @@ impl Decision {
         Self::new(Verdict::Allow, reason.into())
     }
 
-    /// Denies the request, whatever other authorizers decide.
+    /// Denies the request. Further authorizers are not asked.
     pub fn deny(reason: impl Into<Reason>) -> Self {
         Self::new(Verdict::Deny, reason.into())
     }
@@ -95,7 +95,7 @@ impl Decision {
 }
 
 impl Reason {
-    /// Returns a reason that is written when somebody reads it. It must not be empty.
+    /// Returns a reason that is formatted on first use. It must not be empty.
     pub fn shared(text: Arc<dyn fmt::Display + Send + Sync>) -> Self {
         Self(Text::Shared(text))
     }

@@ -1,9 +1,9 @@
-//! [`Generations`]: a bounded map that keeps what is used.
+//! [`Generations`]: a bounded map that keeps entries in use.
 
 use std::{collections::HashMap, hash::Hash};
 
-/// A map in two generations. When the young one is full it becomes the old one, and what is used moves back to the young
-/// one.
+/// A map in two generations. When the young one is full it becomes the old one, and entries that are used move back to
+/// the young one.
 pub(super) struct Generations<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,

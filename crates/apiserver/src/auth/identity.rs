@@ -11,7 +11,7 @@ use crate::request::UserInfo;
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const NODE: &str = "system:node:";
 
-/// Returns the namespace and the name of the service account that a user stands for.
+/// Returns the namespace and the name of the service account that a user is.
 ///
 /// ```
 /// use kubewright_apiserver::auth::service_account;
@@ -40,15 +40,15 @@ pub fn service_account_groups(namespace: &str) -> [String; 2] {
     [ALL.to_owned(), format!("{ALL}:{namespace}")]
 }
 
-/// Returns the name of the node that a user stands for, if it is one that a node can have.
+/// Returns the name of the node that a user is, if nodes can have that name.
 pub(super) fn node(user: &str) -> Option<&str> {
     let name = user.strip_prefix(NODE)?;
     let valid = name_is_dns_subdomain(name, NameForm::Whole).is_empty();
     valid.then_some(name)
 }
 
-/// Returns the name of the node that a user stands for: `system:node:<name>` in the group `system:nodes`. The name may be
-/// empty; such a user is some node, and nobody knows which.
+/// Returns the name of the node that a user is: `system:node:<name>` in the group `system:nodes`. The name may be
+/// empty: the user is then an unknown node.
 ///
 /// ```
 /// use kubewright_apiserver::{auth::node_identity, request::UserInfo};

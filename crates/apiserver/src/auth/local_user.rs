@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
 
 use super::{
     Authenticated, AuthenticationError, Authenticator, Credentials, authenticator::add_group,
@@ -10,7 +10,7 @@ use super::{
 use crate::request::UserInfo;
 
 /// The user of a request, as an extension that a caller in the same process adds. Nothing that comes from a socket has
-/// extensions, so only code of this program can be somebody this way.
+/// extensions, so only code of this program can authenticate this way.
 ///
 /// ```
 /// use kubewright_apiserver::{
@@ -49,7 +49,7 @@ impl LocalUser {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalUsers;
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for LocalUsers {
     async fn authenticate(
         &self,

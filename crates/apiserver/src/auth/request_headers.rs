@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use kubewright_derive::boxed_async;
 use percent_encoding::percent_decode_str;
 
 use super::{Authenticated, AuthenticationError, Authenticator, Credentials, TrustedAuthorities};
@@ -99,14 +99,9 @@ impl RequestHeaders {
     pub fn allowed_names(&self) -> &[String] {
         &self.allowed_names
     }
-
-    /// Returns the headers.
-    pub fn header_names(&self) -> &HeaderNames {
-        &self.names
-    }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for RequestHeaders {
     async fn authenticate(
         &self,
@@ -123,6 +118,10 @@ impl Authenticator for RequestHeaders {
         }
         Ok(self.names.user(&credentials.parts.headers).map(Into::into))
     }
+
+    fn remove_identity(&self, headers: &mut HeaderMap) {
+        self.names.remove(headers);
+    }
 }
 
 impl HeaderNames {
@@ -135,6 +134,21 @@ impl HeaderNames {
             groups: groups.filter(|group| !group.is_empty()).collect(),
             extra: extra(headers, &self.extra_prefix),
         })
+    }
+
+    /// Removes the headers.
+    fn remove(&self, headers: &mut HeaderMap) {
+        for name in [&self.user, &self.uid, &self.group].into_iter().flatten() {
+            headers.remove(name.as_str());
+        }
+        let is_extra = |header: &&HeaderName| {
+            let mut prefixes = self.extra_prefix.iter();
+            prefixes.any(|prefix| without_prefix(header, prefix).is_some())
+        };
+        let extra: Vec<HeaderName> = headers.keys().filter(is_extra).cloned().collect();
+        for name in extra {
+            headers.remove(name);
+        }
     }
 }
 
@@ -171,7 +185,7 @@ fn without_prefix<'a>(header: &'a HeaderName, prefix: &str) -> Option<&'a str> {
     start.eq_ignore_ascii_case(prefix).then_some(key)
 }
 
-/// Returns the key that a header encodes. One that is not encoded properly is taken as it is.
+/// Returns the key that a header encodes. A key that is not encoded properly is returned unchanged.
 fn decoded(key: &str) -> String {
     let escapes_are_whole = key.split('%').skip(1).all(|after| {
         let digits = after.as_bytes().get(..2);
@@ -197,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_has_a_name_and_whatever_else_is_named() {
+    fn a_user_has_a_name_and_the_other_named_attributes() {
         let names = HeaderNames::default();
         let user = names.user(&headers(&[
             ("x-remote-user", "alice"),
@@ -228,6 +242,28 @@ mod tests {
         assert_eq!(user, Some(expected));
         let nobody = headers(&[("x-remote-user", ""), ("x-remote-group", "system:masters")]);
         assert_eq!(names.user(&nobody), None);
+    }
+
+    #[test]
+    fn headers_of_any_configured_name_are_removed() {
+        let one = |name: &str| vec![name.to_owned()];
+        let names = HeaderNames {
+            user: one("X-User"),
+            uid: one("X-Id"),
+            group: one("X-Team"),
+            extra_prefix: one("X-Of-User-"),
+        };
+        let mut headers = headers(&[
+            ("x-user", "admin"),
+            ("x-user", "root"),
+            ("x-id", "0"),
+            ("x-team", "system:masters"),
+            ("x-of-user-scopes", "all"),
+            ("x-username", "kept"),
+        ]);
+        names.remove(&mut headers);
+        assert_eq!(headers.len(), 1, "{headers:?}");
+        assert_eq!(headers["x-username"], "kept");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Rules {
     pub errors: Vec<String>,
 }
 
-/// A rule about resources. `*` stands for everything.
+/// A rule for resources. `*` matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceRule {
     /// The verbs.
@@ -44,7 +44,7 @@ pub struct ResourceRule {
 pub struct NonResourceRule {
     /// The verbs: lower-case methods.
     pub verbs: Vec<String>,
-    /// The paths. One that ends in `*` stands for all that begin like it.
+    /// The paths. One that ends in `*` matches all paths with that prefix.
     pub non_resource_urls: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use http::{Method, Request};
+use kubewright_derive::boxed_async;
 use kubewright_machinery::Status;
 
 use super::*;
@@ -145,7 +145,7 @@ async fn bearer_tokens_are_read_as_the_real_server_reads_them() {
 }
 
 #[tokio::test]
-async fn a_bad_token_is_not_let_in_as_anonymous() {
+async fn a_bad_token_is_not_treated_as_anonymous() {
     let tokens: Arc<dyn Authenticator> = Arc::new(TokenFile::parse("tok,admin,0\n").unwrap());
     let more: Arc<dyn Authenticator> = Arc::new(TokenFile::parse("tok2,bob,0\n").unwrap());
     let known = Arc::new(Union::new(vec![tokens, more]));
@@ -165,7 +165,7 @@ async fn a_bad_token_is_not_let_in_as_anonymous() {
 /// Answers with an error, a user or nothing.
 struct Fixed(Result<Option<UserInfo>, &'static str>);
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for Fixed {
     async fn authenticate(
         &self,
@@ -249,7 +249,7 @@ fn credentials_are_for_the_server_unless_their_audiences_are_others() {
 /// Decides always the same.
 struct Decided(Decision);
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for Decided {
     async fn authorize(&self, _: &Attributes<'_>) -> Decision {
         self.0.clone()

@@ -7,7 +7,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
 use ring::digest::{SHA256, digest};
 use thiserror::Error;
 
@@ -100,7 +100,7 @@ impl TokenFile {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for TokenFile {
     async fn authenticate(
         &self,
@@ -119,7 +119,7 @@ impl Authenticator for TokenFile {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl TokenAuthenticator for TokenFile {
     async fn authenticate_token(
         &self,

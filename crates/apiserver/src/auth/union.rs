@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
+use http::HeaderMap;
+use kubewright_derive::boxed_async;
 
 use super::{Authenticated, AuthenticationError, Authenticator, Credentials};
 
@@ -33,7 +34,7 @@ impl Union {
         }
     }
 
-    /// Stops at the first error: a request with invalid credentials is not authenticated as somebody else.
+    /// Stops at the first error: a request with invalid credentials is not authenticated as another user.
     pub fn fail_on_error(members: Vec<Arc<dyn Authenticator>>) -> Self {
         Self {
             members,
@@ -42,7 +43,7 @@ impl Union {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for Union {
     async fn authenticate(
         &self,
@@ -59,5 +60,11 @@ impl Authenticator for Union {
             }
         }
         errors.map_or(Ok(None), Err)
+    }
+
+    fn remove_identity(&self, headers: &mut HeaderMap) {
+        for member in &self.members {
+            member.remove_identity(headers);
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::generations::Generations;
 /// The maximum number of entries of a generation.
 const GENERATION: usize = 2048;
 
-/// Remembers what is known about credentials that have been verified, for at most 4,096 of them.
+/// A cache of verified credentials, with at most 4,096 entries.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -62,7 +62,7 @@ impl<T> VerifiedCredentials<T> {
         Fingerprint(fingerprint)
     }
 
-    /// Returns what is known about credentials.
+    /// Returns the cached result for credentials.
     pub fn get(&self, credentials: &Fingerprint) -> Option<Arc<T>> {
         self.generations.lock().get(credentials)
     }

@@ -1,6 +1,6 @@
 //! Recognizes `Accept` headers that ask for aggregated discovery.
 //!
-//! Clauses that ask for anything else are skipped, whatever their position and weight: `application/json` beside an aggregated
+//! Other clauses are skipped, regardless of their position and weight: `application/json` beside an aggregated
 //! clause does not win. Among aggregated clauses the weight decides, then the more specific type, then the order. The order of
 //! parameters does not matter, and unknown parameters are ignored.
 

@@ -140,7 +140,7 @@ fn legacy_documents_have_the_fields_and_order_of_the_real_ones() {
 }
 
 #[test]
-fn what_is_not_served_has_no_document() {
+fn unserved_versions_have_no_document() {
     let discovery = discovery();
     for missing in [
         Legacy::Group("nope"),

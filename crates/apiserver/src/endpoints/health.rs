@@ -23,7 +23,8 @@ pub enum Probe {
     Readyz,
 }
 
-type CheckFn = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+/// Succeeds, possibly with a note, or fails with a reason.
+type CheckFn = Arc<dyn Fn() -> BoxFuture<'static, Result<Option<String>, String>> + Send + Sync>;
 
 #[derive(Clone)]
 struct Check {
@@ -100,13 +101,30 @@ impl HealthChecks {
     /// Adds a check that has to wait for its answer, such as a read from the store, to some probes.
     #[must_use]
     pub fn check_async<F>(
-        mut self,
+        self,
         probes: &'static [Probe],
         name: impl Into<String>,
         run: impl Fn() -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        self.check_noted(probes, name, move || {
+            run().map(|checked| checked.map(|()| None))
+        })
+    }
+
+    /// Adds a check whose success may carry a note, which `?verbose` shows to every client: what does not work although the
+    /// server must get requests.
+    #[must_use]
+    pub fn check_noted<F>(
+        mut self,
+        probes: &'static [Probe],
+        name: impl Into<String>,
+        run: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Option<String>, String>> + Send + 'static,
     {
         self.checks.push(Check {
             name: name.into(),
@@ -129,8 +147,11 @@ impl HealthChecks {
                 continue;
             }
             match (check.run)().await {
-                Ok(()) => {
+                Ok(None) => {
                     let _ = writeln!(text, "[+]{} ok", check.name);
+                }
+                Ok(Some(note)) => {
+                    let _ = writeln!(text, "[+]{} ok: {note}", check.name);
                 }
                 Err(reason) => {
                     failed = true;
@@ -169,7 +190,7 @@ impl HealthChecks {
     pub async fn answer_one(&self, probe: Probe, name: &str) -> Option<Response<Body>> {
         let check = self.of(probe).find(|check| check.name == name)?;
         Some(match (check.run)().await {
-            Ok(()) => plain(StatusCode::OK, "ok".to_owned(), false),
+            Ok(_) => plain(StatusCode::OK, "ok".to_owned(), false),
             Err(reason) => plain(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 format!("internal server error: {reason}\n"),
@@ -276,6 +297,19 @@ mod tests {
             ask(&checks, Probe::Livez, "exclude=nope").await,
             (200, "ok".into())
         );
+    }
+
+    #[tokio::test]
+    async fn a_note_is_shown_without_a_failure() {
+        let noted = || std::future::ready(Ok(Some("the disk is full".to_owned())));
+        let checks = healthy().check_noted(&[Probe::Readyz], "space", noted);
+        assert_eq!(ask(&checks, Probe::Readyz, "").await, (200, "ok".into()));
+        assert_eq!(
+            ask(&checks, Probe::Readyz, "verbose").await.1,
+            "[+]ping ok\n[+]storage ok\n[+]space ok: the disk is full\nreadyz check passed\n"
+        );
+        let one = checks.answer_one(Probe::Readyz, "space").await.unwrap();
+        assert_eq!(read(one).await, (200, "ok".into()));
     }
 
     #[tokio::test]

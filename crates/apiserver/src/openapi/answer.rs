@@ -3,12 +3,15 @@
 //! Documents are JSON; the v2 document is also available as protobuf, which Go clients request. The protobuf form of v3, which
 //! no known client requests, is answered with 406.
 
+use std::io::Write;
+
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
 
 use super::{
-    OpenApi, address,
+    MergedV2, OpenApi, address,
     kept::{Seal, unpacked},
+    remote_parts,
 };
 use crate::{aggregation::GroupVersionInfo, body::Body, request::query::Query};
 
@@ -32,7 +35,7 @@ impl OpenApi {
         now: Timestamp,
     ) -> Option<Response<Body>> {
         match path.strip_prefix("/openapi/")? {
-            "v2" => Some(self.answer_v2(headers)),
+            "v2" => Some(self.answer_v2(&[], &MergedV2::default(), headers)),
             "v3" => Some(self.answer_index(&[])),
             rest => {
                 let name = rest.strip_prefix("v3/")?;
@@ -49,16 +52,35 @@ impl OpenApi {
         response
     }
 
-    fn answer_v2(&self, headers: &HeaderMap) -> Response<Body> {
+    /// Responds with the v2 document, those of other servers included. `merged` caches that.
+    pub(crate) fn answer_v2(
+        &self,
+        infos: &[GroupVersionInfo],
+        merged: &MergedV2,
+        headers: &HeaderMap,
+    ) -> Response<Body> {
+        let alone = remote_parts(infos).next().is_none();
+        let (json, protobuf) = match alone {
+            true => (&self.all, &self.all_protobuf),
+            false => (&merged.json, &merged.protobuf),
+        };
+        let write = |out: &mut dyn Write| match alone {
+            true => self.write_all(out),
+            false => self.write_merged(infos, out),
+        };
+        let write_protobuf = |out: &mut dyn Write| match alone {
+            true => self.write_protobuf(out),
+            false => self.write_merged_protobuf(infos, out),
+        };
         let mut response = match accepted(headers, &[Form::Json, Form::ProtobufV2]) {
             Some(Form::Json) => {
-                let (seal, packed) = self.all.packed(|out| self.write_all(out));
+                let (seal, packed) = json.packed(write);
                 document(headers, Form::Json, seal, packed)
             }
             Some(Form::ProtobufV2) => {
                 // Both forms have the same tag.
-                let tagged = self.all.seal(|out| self.write_all(out));
-                let (seal, packed) = self.all_protobuf.packed(|out| self.write_protobuf(out));
+                let tagged = json.seal(write);
+                let (seal, packed) = protobuf.packed(write_protobuf);
                 let seal = Seal {
                     hash: tagged.hash.clone(),
                     length: seal.length,

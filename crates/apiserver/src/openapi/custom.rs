@@ -14,7 +14,7 @@ use crate::registry::Resource;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
-/// The type whose descriptions of `apiVersion`, `kind` and `metadata` are used for every kind.
+/// The type whose descriptions of `apiVersion`, `kind` and `metadata` all kinds share.
 const ANY_OBJECT: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata";
 const ANY_LIST: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadataList";
 

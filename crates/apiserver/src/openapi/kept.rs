@@ -62,7 +62,7 @@ impl Kept {
     }
 }
 
-/// Hashes, counts and optionally compresses what is written, so that a document is never in memory as a whole.
+/// A writer that hashes, counts and optionally compresses, so that a document is never in memory as a whole.
 struct Sealing {
     hash: Context,
     length: usize,
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_packed_comes_out_again() {
+    async fn compressed_documents_are_restored() {
         let kept = Kept::default();
         let document: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
         let (seal, packed) = kept.packed(|out| out.write_all(&document).unwrap());

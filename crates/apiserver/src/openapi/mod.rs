@@ -16,6 +16,7 @@ mod definitions;
 mod describe;
 mod json;
 mod kept;
+mod merged;
 mod model;
 mod names;
 mod parameters;
@@ -37,6 +38,8 @@ use kubewright_machinery::gvk::GroupVersion;
 use serde::Serialize;
 
 pub use describe::{Descriptions, Undescribed};
+pub use merged::OpenApiV2;
+pub(crate) use merged::{MergedV2, parts as remote_parts};
 
 use crate::{
     aggregation::GroupVersionInfo,

@@ -143,7 +143,7 @@ impl Serialize for Properties<'_> {
 }
 
 impl Schema<'_> {
-    /// In v3 a reference stands alone: what is beside it moves around it.
+    /// Wraps a reference that has siblings: in v3 a reference must not have any.
     pub(super) fn around_reference(mut self, dialect: Dialect) -> Self {
         let alone = self.description.is_empty()
             && self.default.is_none()

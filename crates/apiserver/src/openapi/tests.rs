@@ -84,7 +84,7 @@ fn ask(
 const COMETS: &str = "/openapi/v3/apis/sky.example.com/v1";
 
 #[test]
-fn custom_kinds_are_told_as_custom_resources_are() {
+fn custom_kinds_are_described_like_custom_resources() {
     let openapi = openapi(vec![comets()]);
     let index = parsed(&openapi.index());
     let listed: Vec<&String> = index["paths"].as_object().unwrap().keys().collect();
@@ -138,7 +138,7 @@ fn custom_kinds_are_told_as_custom_resources_are() {
 }
 
 #[test]
-fn what_a_resource_declares_is_published_with_the_fields_of_every_object() {
+fn declared_schemas_are_published_with_the_fields_of_every_object() {
     let openapi = openapi(vec![comets()]);
     let document = parsed(&openapi.document("apis/sky.example.com/v1").unwrap());
     let schemas = document["components"]["schemas"].as_object().unwrap();
@@ -247,7 +247,7 @@ async fn documents_come_compressed_or_not_and_are_the_same() {
 }
 
 #[test]
-fn a_right_hash_is_for_ever_and_a_wrong_one_leads_to_the_right_one() {
+fn a_right_hash_is_immutable_and_a_wrong_one_redirects() {
     let openapi = openapi(vec![comets()]);
     let hash = hash(&openapi, "apis/sky.example.com/v1");
     let right = ask(&openapi, COMETS, &format!("hash={hash}"), &[]).unwrap();
@@ -270,7 +270,7 @@ fn a_right_hash_is_for_ever_and_a_wrong_one_leads_to_the_right_one() {
 }
 
 #[test]
-fn what_the_client_has_is_not_sent_again() {
+fn documents_that_the_client_has_are_not_sent_again() {
     let openapi = openapi(vec![comets()]);
     let tag = format!("\"{}\"", hash(&openapi, "apis/sky.example.com/v1"));
     for known in [tag.clone(), format!("W/{tag}"), format!("\"x\", {tag}")] {

@@ -1,4 +1,4 @@
-//! OpenAPI v2: one document for everything.
+//! OpenAPI v2: one document for all group versions.
 //!
 //! Parameters that several operations share are defined once, under a name that contains a hash of their content.
 

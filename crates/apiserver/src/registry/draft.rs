@@ -5,9 +5,9 @@ use serde_json::Value;
 
 /// An object that is being written.
 ///
-/// The managed fields of a *new* object are kept beside its value: nothing reads them before the object is encoded, and encoding
-/// them straight to text saves a tree of JSON values that is as large as the object. Those of a changed object are in
-/// `value`, where they are compared with the stored ones.
+/// The managed fields of a *new* object are kept separate from its value: nothing reads them before the object is
+/// encoded, and encoding them straight to text saves a tree of JSON values that is as large as the object. Those of a
+/// changed object are in `value`, where they are compared with the stored ones.
 ///
 /// ```
 /// use kubewright_apiserver::registry::Draft;

@@ -32,7 +32,7 @@ impl Fingerprint {
     }
 }
 
-/// The last change that left an object as it is. Equal objects may differ in what is known of them.
+/// The last change that did not modify an object. Not part of the object's equality.
 #[derive(Debug, Default)]
 pub(crate) struct NoOp(AtomicU64);
 

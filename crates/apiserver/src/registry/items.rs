@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
 use kubewright_machinery::Status;
 
 use crate::object::Object;
@@ -30,7 +30,19 @@ pub enum Items {
 }
 
 impl Items {
+    /// Returns all objects from the first one on, page by page. Unlike [`collect`](Self::collect) it needs memory for one page.
+    pub fn read(&self) -> PageStream {
+        match self {
+            Items::All(objects) => Box::pin(stream::iter([Ok(objects.clone())])),
+            Items::Pages(pages) => pages.read(),
+        }
+    }
+
     /// Reads all objects.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a page cannot be read.
     pub async fn collect(self) -> Result<Vec<Object>, Status> {
         match self {
             Items::All(objects) => Ok(objects),
@@ -47,6 +59,27 @@ impl Items {
 }
 
 /// The objects of a list that is too long to be in memory at once.
+///
+/// ```
+/// use futures_util::stream;
+/// use kubewright_apiserver::{Object, registry::{Items, PageStream, Pages}};
+/// use serde_json::json;
+///
+/// /// Ten pages of one object each.
+/// struct Numbers;
+///
+/// impl Pages for Numbers {
+///     fn read(&self) -> PageStream {
+///         let page = |n: u32| Ok(vec![Object::from_value(&json!({"metadata": {"name": n.to_string()}}))]);
+///         Box::pin(stream::iter((0..10).map(page)))
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let objects = Items::Pages(Box::new(Numbers)).collect().await.unwrap();
+/// assert_eq!(objects.len(), 10);
+/// # });
+/// ```
 pub trait Pages: Send + Sync {
     /// Returns all objects from the first one on. Every call returns the same objects: an encoding that begins with the length
     /// of the whole list reads them twice.

@@ -8,6 +8,7 @@ pub(crate) mod generic;
 mod groups;
 mod handlers;
 mod items;
+mod json_layout;
 mod printed;
 mod resource;
 mod scaling;
@@ -28,6 +29,7 @@ pub use generic::{
 pub use groups::{Group, Registry, RegistryBuilder};
 pub use handlers::Handlers;
 pub use items::{Items, ObjectList, PageStream, Pages};
+pub use json_layout::JsonLayout;
 pub use printed::Printed;
 pub(crate) use resource::PatchTypes;
 pub use resource::{
@@ -38,7 +40,7 @@ pub(crate) use spec::type_prefix;
 pub use spec::{ResourceSpec, Shape};
 pub use table::{RowOrder, Table};
 pub use traits::{
-    Change, Connect, Create, Delete, DeleteCollection, Deleted, Get, List, Update, Updated, Watch,
-    WatchEvent, WatchStream,
+    Change, Connect, Create, Delete, DeleteCollection, Deleted, Get, History, List, Update,
+    Updated, Watch, WatchEvent, WatchStream,
 };
 pub use versions::{Equivalent, Versions};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ pub fn scale_handlers(kind: impl Scalable) -> Handlers {
 
 struct Scale<K>(K);
 
-#[async_trait]
+#[boxed_async]
 impl<K: Scalable> Get for Scale<K> {
     async fn get(
         &self,
@@ -70,7 +70,7 @@ impl<K: Scalable> Get for Scale<K> {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl<K: Scalable> Update for Scale<K> {
     async fn update(
         &self,
@@ -99,7 +99,7 @@ struct Scaled<'a, K> {
     kind: &'a K,
 }
 
-#[async_trait]
+#[boxed_async]
 impl<K: Scalable> Change for Scaled<'_, K> {
     fn expected_uid(&self) -> Option<&str> {
         self.change.expected_uid()

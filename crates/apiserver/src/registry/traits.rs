@@ -5,9 +5,10 @@
 
 use std::pin::Pin;
 
-use async_trait::async_trait;
 use futures_util::Stream;
 use http::{Method, Request, Response};
+use kubewright_derive::boxed_async;
+use kubewright_ledger::{ObjectFacts, Past};
 use kubewright_machinery::Status;
 use serde_json::Value;
 
@@ -53,14 +54,14 @@ pub struct Deleted {
 }
 
 /// A change of an object. After a conflict it is applied again, to the newer object.
-#[async_trait]
+#[boxed_async]
 pub trait Change: Send + Sync {
     /// Returns the uid that the object must have.
     fn expected_uid(&self) -> Option<&str> {
         None
     }
 
-    /// Returns whether the change may create a missing object, whatever the strategy says, as server-side apply does.
+    /// Returns whether the change may create a missing object regardless of the strategy, as server-side apply does.
     fn may_create(&self) -> bool {
         false
     }
@@ -95,7 +96,7 @@ pub trait Change: Send + Sync {
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use std::sync::Arc;
 ///
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use http::Request;
 /// use kubewright_apiserver::{
 ///     ApiServer, Body, Object,
@@ -107,7 +108,7 @@ pub trait Change: Send + Sync {
 ///
 /// struct Planets;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Get for Planets {
 ///     async fn get(&self, cx: &RequestContext, name: &str, _: &GetOptions) -> Result<Object, Status> {
 ///         if name != "mars" {
@@ -129,7 +130,7 @@ pub trait Change: Send + Sync {
 /// }
 /// # });
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Get: Send + Sync {
     /// Returns an object by name.
     async fn get(
@@ -143,7 +144,7 @@ pub trait Get: Send + Sync {
 /// `list`
 ///
 /// ```
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::{
 ///     Object,
 ///     registry::{Items, List, ObjectList},
@@ -154,7 +155,7 @@ pub trait Get: Send + Sync {
 ///
 /// struct Planets;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl List for Planets {
 ///     async fn list(&self, _: &RequestContext, _: &ListOptions) -> Result<ObjectList, Status> {
 ///         let planet = |name| Object::from_value(&json!({"kind": "Planet", "metadata": {"name": name}}));
@@ -167,7 +168,7 @@ pub trait Get: Send + Sync {
 ///     }
 /// }
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait List: Send + Sync {
     /// Returns the objects of the request's namespace, or of all namespaces.
     async fn list(&self, cx: &RequestContext, options: &ListOptions) -> Result<ObjectList, Status>;
@@ -178,7 +179,7 @@ pub trait List: Send + Sync {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::{
 ///     Object,
 ///     registry::{Handlers, Watch, WatchEvent, WatchStream},
@@ -189,7 +190,7 @@ pub trait List: Send + Sync {
 ///
 /// struct Planets;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Watch for Planets {
 ///     async fn watch(&self, _: &RequestContext, _: &ListOptions) -> Result<WatchStream, Status> {
 ///         let mars = Object::from_value(&json!({"kind": "Planet", "metadata": {"name": "mars"}}));
@@ -200,7 +201,7 @@ pub trait List: Send + Sync {
 /// let handlers = Handlers { watch: Some(Arc::new(Planets)), ..Handlers::default() };
 /// assert_eq!(handlers.verbs(), ["watch"]);
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Watch: Send + Sync {
     /// Returns a stream of changes. The server ends it at the timeout of the options.
     async fn watch(
@@ -215,7 +216,7 @@ pub trait Watch: Send + Sync {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::{
 ///     Object,
 ///     registry::{Create, Draft, Handlers},
@@ -226,7 +227,7 @@ pub trait Watch: Send + Sync {
 /// /// Answers with the object and keeps nothing, as reviews do.
 /// struct Reviews;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Create for Reviews {
 ///     async fn create(
 ///         &self,
@@ -244,7 +245,7 @@ pub trait Watch: Send + Sync {
 /// let handlers = Handlers { create: Some(Arc::new(Reviews)), ..Handlers::default() };
 /// assert_eq!(handlers.verbs(), ["create"]);
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Create: Send + Sync {
     /// Creates an object. For subresources `name` is the name of the parent; otherwise it is empty.
     async fn create(
@@ -261,7 +262,7 @@ pub trait Create: Send + Sync {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::{
 ///     Object,
 ///     registry::{Change, Handlers, Update, Updated},
@@ -272,7 +273,7 @@ pub trait Create: Send + Sync {
 ///
 /// struct Planets;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Update for Planets {
 ///     async fn update(
 ///         &self,
@@ -290,7 +291,7 @@ pub trait Create: Send + Sync {
 /// let handlers = Handlers { update: Some(Arc::new(Planets)), ..Handlers::default() };
 /// assert_eq!(handlers.verbs(), ["patch", "update"]);
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Update: Send + Sync {
     /// Changes an object.
     async fn update(
@@ -318,7 +319,7 @@ pub trait Update: Send + Sync {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::{
 ///     Object,
 ///     registry::{Delete, Deleted, Handlers},
@@ -329,7 +330,7 @@ pub trait Update: Send + Sync {
 ///
 /// struct Planets;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Delete for Planets {
 ///     async fn delete(
 ///         &self,
@@ -346,7 +347,7 @@ pub trait Update: Send + Sync {
 /// let handlers = Handlers { delete: Some(Arc::new(Planets)), ..Handlers::default() };
 /// assert_eq!(handlers.verbs(), ["delete"]);
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Delete: Send + Sync {
     /// Deletes an object, or marks it for deletion.
     async fn delete(
@@ -367,7 +368,7 @@ pub trait Delete: Send + Sync {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::{
 ///     registry::{DeleteCollection, Handlers, Items, ObjectList},
 ///     request::{DeleteOptions, ListOptions, RequestContext},
@@ -377,7 +378,7 @@ pub trait Delete: Send + Sync {
 /// /// A collection that is always empty.
 /// struct Unicorns;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl DeleteCollection for Unicorns {
 ///     async fn delete_collection(
 ///         &self,
@@ -397,7 +398,7 @@ pub trait Delete: Send + Sync {
 /// let handlers = Handlers { delete_collection: Some(Arc::new(Unicorns)), ..Handlers::default() };
 /// assert_eq!(handlers.verbs(), ["deletecollection"]);
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait DeleteCollection: Send + Sync {
     /// Deletes the selected objects and returns them.
     async fn delete_collection(
@@ -408,17 +409,62 @@ pub trait DeleteCollection: Send + Sync {
     ) -> Result<ObjectList, Status>;
 }
 
+/// The past of objects, which the ledger shows.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::registry::{Resource, ResourceSpec};
+/// use kubewright_machinery::gvk::GroupVersionKind;
+/// use kubewright_store::{Key, MemoryStore, Payload, Store};
+///
+/// let spec = ResourceSpec::new(GroupVersionKind::new("sky.example.com", "v1", "Comet"), "comets");
+/// let store = Arc::new(MemoryStore::new());
+/// store.create(Key::new("sky.example.com/comets", "halley"), Payload::plain("{}")).await.unwrap();
+///
+/// let comets = Resource::from(Resource::stored(spec, store));
+/// let history = comets.handlers().history.as_ref().unwrap();
+/// assert_eq!(history.history("", "halley", None).await.unwrap().versions.len(), 1);
+/// # });
+/// ```
+#[boxed_async]
+pub trait History: Send + Sync {
+    /// Returns the newest revision of the store, and the oldest whose state can be read.
+    async fn revisions(&self) -> Result<(u64, u64), Status>;
+
+    /// Returns the known changes of an object up to a revision, at most the newest 1000.
+    async fn history(
+        &self,
+        namespace: &str,
+        name: &str,
+        until: Option<u64>,
+    ) -> Result<Past, Status>;
+
+    /// Returns an object as it was at a revision, and the revision of its last write then.
+    async fn object_at(
+        &self,
+        namespace: &str,
+        name: &str,
+        at: Option<u64>,
+    ) -> Result<Option<(u64, Value)>, Status>;
+
+    /// Returns facts about at most `most` objects, and whether these are all.
+    async fn facts(&self, at: Option<u64>, most: usize)
+    -> Result<(Vec<ObjectFacts>, bool), Status>;
+}
+
 /// A streaming subresource, such as `log`, `exec` or `proxy`.
 ///
 /// ```
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use http::{Request, Response};
 /// use kubewright_apiserver::{Body, registry::Connect, request::RequestContext};
 /// use kubewright_machinery::Status;
 ///
 /// struct Log;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Connect for Log {
 ///     async fn connect(
 ///         &self,
@@ -430,7 +476,7 @@ pub trait DeleteCollection: Send + Sync {
 ///     }
 /// }
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Connect: Send + Sync {
     /// Returns the methods that it handles.
     fn methods(&self) -> &[Method] {

@@ -1,6 +1,6 @@
 //! [`Versions`]: the versions and groups through which the same objects are served.
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
 use kubewright_machinery::{
     Status,
     gvk::{GroupVersionKind, GroupVersionResource},
@@ -17,7 +17,45 @@ pub struct Equivalent {
 }
 
 /// The versions of a kind that is served in several, perhaps in several groups.
-#[async_trait]
+///
+/// ```
+/// use kubewright_apiserver::{boxed_async, registry::{Equivalent, Versions}};
+/// use kubewright_machinery::{Status, gvk::{GroupVersionKind, GroupVersionResource}};
+/// use serde_json::{Value, json};
+///
+/// /// Stars of `v1` and `v2`, which have the same fields.
+/// struct Stars;
+///
+/// #[boxed_async]
+/// impl Versions for Stars {
+///     fn equivalents(&self, subresource: &str) -> Vec<Equivalent> {
+///         let equivalent = |version: &str| Equivalent {
+///             resource: GroupVersionResource::new("sky.example.com", version, "stars"),
+///             kind: GroupVersionKind::new("sky.example.com", version, "Star"),
+///         };
+///         match subresource {
+///             "" => vec![equivalent("v1"), equivalent("v2")],
+///             _ => Vec::new(),
+///         }
+///     }
+///
+///     async fn convert(&self, mut object: Value, api_version: &str) -> Result<Value, Status> {
+///         object["apiVersion"] = api_version.into();
+///         Ok(object)
+///     }
+///
+///     fn default(&self, _: &mut Value) -> Result<(), Status> {
+///         Ok(())
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let star = json!({"apiVersion": "sky.example.com/v1", "kind": "Star"});
+/// let star = Stars.convert(star, "sky.example.com/v2").await.unwrap();
+/// assert_eq!(star["apiVersion"], "sky.example.com/v2");
+/// # });
+/// ```
+#[boxed_async]
 pub trait Versions: Send + Sync {
     /// Returns every resource that serves the same objects, this one included, and has the subresource. The name of the
     /// subresource is empty for the resources themselves.

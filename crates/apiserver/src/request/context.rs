@@ -9,7 +9,7 @@ use super::{info::RequestInfo, query::Query};
 use crate::{
     admission::AdmissionChain,
     audit::{Level, record::Record},
-    auth::Authorizer,
+    auth::{Attributes, Authorizer, Decision},
     registry::Resource,
 };
 
@@ -58,6 +58,9 @@ pub struct UserInfo {
 #[derive(Clone, Debug, Default)]
 pub struct Warnings(Arc<Mutex<Vec<String>>>);
 
+/// The number of warnings after which further ones are dropped. Far fewer fit into the headers of a response.
+const MAX_WARNINGS: usize = 1000;
+
 /// The context of a request, which every handler gets.
 ///
 /// ```
@@ -105,7 +108,8 @@ pub struct RequestContext {
     pub resource: Arc<Resource>,
     /// The admission chain.
     pub admission: AdmissionChain,
-    /// The authorizer, for decisions that depend on more than the request itself.
+    /// The authorizer, for decisions that depend on more than the request itself. See also
+    /// [`authorize`](Self::authorize).
     pub authorizer: Arc<dyn Authorizer>,
     /// Collects annotations for the audit event.
     pub annotations: Annotations,
@@ -181,7 +185,7 @@ impl Warnings {
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
         let mut list = self.0.lock();
-        if !text.is_empty() && !list.contains(&text) {
+        if !text.is_empty() && list.len() < MAX_WARNINGS && !list.contains(&text) {
             list.push(text);
         }
     }
@@ -206,6 +210,14 @@ impl RequestContext {
     /// Returns the namespace of the request, or an empty string.
     pub fn namespace(&self) -> &str {
         &self.info.namespace
+    }
+
+    /// Decides about a permission without which the request fails, in addition to that for the request itself. An
+    /// [`AccessObserver`](crate::auth::AccessObserver) of the server learns of it.
+    pub async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        let decision = self.authorizer.authorize(attributes).await;
+        self.authorizer.decided(attributes, &decision);
+        decision
     }
 
     /// Returns the name of the field manager: the option, or the user agent up to the first `/`.

@@ -55,7 +55,7 @@ pub struct ListOptions {
     pub resource_version: String,
     /// The meaning of `resource_version`, if it is given.
     pub resource_version_match: Option<Match>,
-    /// The maximum number of items; 0 is no limit.
+    /// The maximum number of items; 0 means no limit.
     pub limit: usize,
     /// The continue token of the previous chunk.
     pub continue_token: String,

@@ -83,7 +83,7 @@ impl Query {
     }
 }
 
-/// Reports whether a pair is read at all. As in Go, one with a semicolon or an escape that is none is passed over.
+/// Reports whether a pair is valid. As in Go, pairs with a semicolon or an invalid escape are skipped.
 fn is_well_formed(pair: &str) -> bool {
     let mut bytes = pair.bytes();
     while let Some(byte) = bytes.next() {

@@ -45,7 +45,7 @@ pub(crate) async fn compress(response: Response<Body>) -> Response<Body> {
     Response::from_parts(head, gzip(start, rest))
 }
 
-/// Reports whether an answer is one of the encodings of objects, and not compressed already.
+/// Reports whether a response has an encoding of objects and is not compressed already.
 fn holds_objects(headers: &HeaderMap) -> bool {
     let media = headers
         .get(header::CONTENT_TYPE)

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
 use kubewright_machinery::{Status, status};
-use kubewright_protobuf::{ObjectType, Transcoder};
+use kubewright_protobuf::{EncodeError, ObjectType, Transcoder};
 use kubewright_schema::yaml::to_yaml;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::{
     pretty::indent,
     scan,
 };
-use crate::{body::Body, request::Annotations};
+use crate::{body::Body, ledger::note, request::Annotations};
 
 /// Returns a response with a body of that media type.
 pub(crate) fn response(code: u16, media: &'static str, body: impl Into<Body>) -> Response<Body> {
@@ -45,7 +45,7 @@ pub(crate) fn bytes_response(code: u16, accepted: &Accepted, json: Bytes) -> Res
         return response(code, Media::Json.name(), out);
     }
     if accepted.media == Media::Protobuf
-        && let Some(bytes) = transcode(&json)
+        && let Some(bytes) = transcode_built_in(&json)
     {
         return response(code, Media::Protobuf.name(), bytes);
     }
@@ -64,6 +64,7 @@ pub(crate) fn status_answer(
     if let Some(record) = annotations.record() {
         record.status(status);
     }
+    note::refused(status);
     status_response(accepted, status)
 }
 
@@ -107,13 +108,18 @@ fn encode_value(accepted: &Accepted, value: &Value) -> Result<Vec<u8>, Status> {
 
 /// Turns the JSON of an object into protobuf. Returns nothing if its kind has no such form or its text does not fit; decoding it
 /// finds the error.
-fn transcode(json: &[u8]) -> Option<Vec<u8>> {
+fn transcode_built_in(json: &[u8]) -> Option<Vec<u8>> {
     let text = |name| serde_json::from_slice(scan::member(json, name)?).ok();
     let (api_version, kind): (&str, &str) = (text("apiVersion")?, text("kind")?);
     let ty = ObjectType::of(api_version, kind).ok()?;
+    transcode(&ty, json).ok()
+}
+
+/// Turns the JSON of an object into protobuf.
+pub(crate) fn transcode(ty: &ObjectType, json: &[u8]) -> Result<Vec<u8>, EncodeError> {
     let mut out = Vec::with_capacity(json.len());
-    Transcoder::new().object(&ty, json, &mut out).ok()?;
-    Some(out)
+    Transcoder::new().object(ty, json, &mut out)?;
+    Ok(out)
 }
 
 fn encode_protobuf(value: &Value) -> Result<Vec<u8>, Status> {

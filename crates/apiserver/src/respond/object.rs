@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use http::Response;
 use kubewright_catalog::types::StructType;
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, status};
+use kubewright_protobuf::ObjectType;
 
 use super::{
-    encode::{bytes_response, response, status_answer},
+    encode::{bytes_response, response, status_answer, transcode},
     negotiate::{Accepted, Media, Transform},
     pretty::indent_typed,
     scan, table,
@@ -37,6 +38,14 @@ pub(crate) fn object_response(
                 indent_typed(&mut out, &object.bytes, 0, ty);
                 return response(code, Media::Json.name(), out);
             }
+            if accepted.media == Media::Protobuf
+                && let Some(ty) = declared_type(resource, &object.bytes)
+            {
+                return match transcode(ty, &object.bytes) {
+                    Ok(bytes) => response(code, Media::Protobuf.name(), bytes),
+                    Err(e) => status_answer(&cx.annotations, accepted, &status::internal(e)),
+                };
+            }
             return bytes_response(code, accepted, object.bytes.clone());
         }
         Transform::Table(version) => table::of_object(cx, resource, &object.bytes, version),
@@ -62,6 +71,13 @@ pub(crate) fn object_response(
             &error,
         ),
     }
+}
+
+/// Returns the protobuf form of a custom object. The answer to a delete may be a `Status`.
+fn declared_type<'a>(resource: &'a Resource, json: &[u8]) -> Option<&'a ObjectType> {
+    let ty = resource.custom.as_ref()?.protobuf()?.object();
+    let kind: &str = serde_json::from_slice(scan::member(json, "kind")?).ok()?;
+    (kind == ty.kind()).then_some(ty)
 }
 
 /// Records the JSON of the answer. Some handlers answer with a `Status` as the object.

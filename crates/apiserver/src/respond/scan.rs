@@ -88,7 +88,7 @@ impl<'a> Members<'a> {
         self.json.get(start..end?)
     }
 
-    /// Reads the value of the member, and returns it with what `read` makes of it. `read` gets the position of the value, and
+    /// Reads the value of the member, and returns it with the result of `read`. `read` gets the position of the value, and
     /// returns its end.
     pub(crate) fn descend<T>(
         &mut self,
@@ -100,7 +100,7 @@ impl<'a> Members<'a> {
         (read, self.json.get(start..end).unwrap_or_default())
     }
 
-    /// Returns the position behind the object, once there are no more members.
+    /// Returns the position after the object, once all members have been read.
     pub(crate) fn end(&self) -> usize {
         match self.json.get(self.at) {
             Some(b'}') => self.at + 1,

@@ -103,7 +103,7 @@ impl Rows {
         out.push(b'}');
     }
 
-    /// Appends a table of one encoded object. The column definitions are null if they are not wanted again.
+    /// Appends a table of one encoded object, with column definitions or with null in their place.
     pub(super) fn write_table(&self, out: &mut Vec<u8>, object: &[u8], columns: Columns) {
         let metadata = scan::member(object, "metadata").unwrap_or_default();
         out.extend_from_slice(b"{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/");

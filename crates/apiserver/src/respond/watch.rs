@@ -140,7 +140,10 @@ impl EventWriter {
                 Encoder::Table(Rows::new(resource.table.clone(), include, version))
             }
             (Media::Protobuf, Transform::None) => {
-                Encoder::protobuf(&kind.api_version(), &kind.kind)?
+                match resource.custom.as_ref().and_then(|c| c.protobuf()) {
+                    Some(declared) => Encoder::Protobuf(declared.object().clone()),
+                    None => Encoder::protobuf(&kind.api_version(), &kind.kind)?,
+                }
             }
             (Media::Protobuf, Transform::Partial(version) | Transform::PartialList(version)) => {
                 Encoder::protobuf(&format!("meta.k8s.io/{version}"), "PartialObjectMetadata")?

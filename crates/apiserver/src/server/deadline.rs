@@ -9,10 +9,10 @@ use crate::{
     request::{RequestInfo, Verb, query::Query},
 };
 
-/// The longest that a request may take unless it is long-running.
-const LONGEST: Duration = Duration::from_secs(60);
+/// The longest that a request may take by default unless it is long-running.
+pub(super) const LONGEST: Duration = Duration::from_secs(60);
 
-/// Returns how long a request may take: `?timeout=`, and at most a minute. Watches and streaming subresources have no
+/// Returns how long a request may take: `?timeout=`, and at most `longest`. Watches and streaming subresources have no
 /// limit.
 ///
 /// # Errors
@@ -22,12 +22,13 @@ pub(super) fn of(
     info: &RequestInfo,
     query: &Query,
     registry: &Registry,
+    longest: Duration,
 ) -> Result<Option<Duration>, Status> {
     if is_long_running(info, registry) {
         return Ok(None);
     }
     let Some(text) = query.first("timeout").filter(|text| !text.is_empty()) else {
-        return Ok(Some(LONGEST));
+        return Ok(Some(longest));
     };
     let nanoseconds = parse_duration(text).map_err(|e| {
         status::bad_request(format!(
@@ -37,28 +38,33 @@ pub(super) fn of(
     // Zero and less mean that the client has no wish of its own.
     let asked = u64::try_from(nanoseconds).ok().filter(|n| *n > 0);
     Ok(Some(
-        asked.map_or(LONGEST, |n| Duration::from_nanos(n).min(LONGEST)),
+        asked.map_or(longest, |n| Duration::from_nanos(n).min(longest)),
     ))
 }
 
-/// Reports whether a request is a watch or goes to a streaming subresource. Other subresources are requests as any.
+/// Reports whether a request is a watch or goes to a streaming subresource. Other subresources are requests as any. Those of
+/// other servers are known by their names only.
 fn is_long_running(info: &RequestInfo, registry: &Registry) -> bool {
     if info.verb == Verb::Watch {
         return true;
     }
-    !info.subresource.is_empty()
-        && registry
-            .resource(&info.group, &info.version, &info.resource)
-            .and_then(|resource| resource.subresource(&info.subresource))
-            .is_some_and(|subresource| subresource.handlers.connect.is_some())
+    if info.subresource.is_empty() {
+        return false;
+    }
+    match registry.resource(&info.group, &info.version, &info.resource) {
+        Some(resource) => resource
+            .subresource(&info.subresource)
+            .is_some_and(|subresource| subresource.handlers.connect.is_some()),
+        None => info.is_long_running(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use async_trait::async_trait;
     use http::{Method, Request, Response};
+    use kubewright_derive::boxed_async;
     use kubewright_machinery::gvk::GroupVersionKind;
 
     use super::*;
@@ -70,7 +76,7 @@ mod tests {
 
     struct Stream;
 
-    #[async_trait]
+    #[boxed_async]
     impl Connect for Stream {
         async fn connect(
             &self,
@@ -93,7 +99,7 @@ mod tests {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let query = Query::parse(Some(query));
         let info = RequestInfo::new(&Method::GET, path, &query);
-        of(&info, &query, &builder.build())
+        of(&info, &query, &builder.build(), LONGEST)
     }
 
     #[test]
@@ -105,6 +111,9 @@ mod tests {
         assert_eq!(limit("/livez").unwrap(), Some(LONGEST));
         assert_eq!(limit(&format!("{pod}/log")).unwrap(), None);
         assert_eq!(limit("/api/v1/pods?watch=1&timeout=never").unwrap(), None);
+        let of_others = "/apis/sky.example.com/v1/comets/halley";
+        assert_eq!(limit(&format!("{of_others}/log")).unwrap(), None);
+        assert_eq!(limit(of_others).unwrap(), Some(LONGEST));
     }
 
     #[test]

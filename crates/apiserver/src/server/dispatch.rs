@@ -8,10 +8,11 @@ use kubewright_machinery::{Status, go, status};
 
 use super::{ApiServer, Serving, service::Incoming};
 use crate::{
-    aggregation::{self, Backend},
+    aggregation::{self, Backend, Forwarded},
     body::Body,
     discovery::{Aggregated, Format, Legacy, aggregated_format},
     endpoints::{self, Document, Probe},
+    ledger,
     registry::Registry,
     request::{RequestContext, RequestInfo, UserInfo, Verb, query::Query},
     respond::{
@@ -34,11 +35,18 @@ pub(super) async fn run(
     if incoming.info.path.starts_with("//") {
         return Ok(page_not_found());
     }
+    if let Some(recorder) = &server.shared.ledger
+        && ledger::is_endpoint(&incoming.info.path)
+    {
+        return ledger::answer(recorder, &serving.registry, incoming).await;
+    }
     if let Some(backend) = backend(server, &incoming.info.path).await {
         if aggregation::is_traversal(incoming.request.uri().path()) {
             return Ok(page_not_found());
         }
-        return Ok(backend.forward(&user, incoming.request).await);
+        let mut response = backend.forward(&user, incoming.request).await;
+        response.extensions_mut().insert(Forwarded);
+        return Ok(response);
     }
     if !incoming.info.is_resource {
         if let Some((probe, check)) = Probe::of_path(&incoming.info.path) {
@@ -164,6 +172,10 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
     let now = jiff::Timestamp::now();
     if path == "/openapi/v3" {
         return serving.openapi.answer_index(&serving.infos);
+    }
+    if path == "/openapi/v2" {
+        let (infos, merged) = (&serving.infos, &serving.merged);
+        return serving.openapi.answer_v2(infos, merged, headers);
     }
     if let Some(answer) = serving.openapi.answer(path, headers, &incoming.query, now) {
         return answer;

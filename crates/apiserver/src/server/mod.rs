@@ -7,11 +7,24 @@
 mod access;
 mod deadline;
 mod dispatch;
+mod in_flight;
 mod service;
 
-use std::sync::{Arc, Weak};
+pub use in_flight::InFlightLimits;
+pub(crate) use in_flight::{RETRY_AFTER, Seat};
+pub(crate) use service::Incoming;
+
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use in_flight::InFlight;
+use kubewright_ledger::Ledger;
 use kubewright_metrics::TextWriter;
 use parking_lot::Mutex;
 
@@ -21,13 +34,14 @@ use crate::{
     audit::{AuditMetrics, Auditing, Policy, Sink},
     auth::{
         AccessObserver, AlwaysAllow, Anonymous, Authenticator, Authorizer, AuthorizerUnion,
-        MASTERS, PrivilegedGroups, impersonation::Impersonation,
+        MASTERS, Observed, PrivilegedGroups, impersonation::Impersonation,
     },
     clock::{SharedClock, SystemClock},
     discovery::Discovery,
-    endpoints::{Document, HealthChecks, Metrics, VersionInfo},
+    endpoints::{Document, HealthChecks, Metrics, Probe, VersionInfo},
     flow::FlowControl,
-    openapi::{Descriptions, OpenApi, Undescribed},
+    ledger::Recorder,
+    openapi::{Descriptions, MergedV2, OpenApi, Undescribed, remote_parts},
     registry::Registry,
 };
 
@@ -57,18 +71,22 @@ struct Shared {
     audiences: Vec<String>,
     authorizer: Arc<dyn Authorizer>,
     impersonation: Impersonation,
-    access_observer: Option<Arc<dyn AccessObserver>>,
     admission: AdmissionChain,
     audit: ArcSwapOption<Auditing>,
     audit_metrics: Arc<AuditMetrics>,
     clock: SharedClock,
     flow_control: Option<Arc<dyn FlowControl>>,
+    in_flight: InFlight,
     health: HealthChecks,
     metrics: Arc<Metrics>,
     version: VersionInfo,
     descriptions: Arc<dyn Descriptions>,
     address: String,
     documents: Vec<Document>,
+    ledger: Option<Recorder>,
+    request_timeout: Duration,
+    /// Whether `/readyz` fails since the server is about to stop.
+    shutting_down: Arc<AtomicBool>,
 }
 
 /// A weak reference to an [`ApiServer`], for state that the server itself owns.
@@ -92,6 +110,8 @@ struct Serving {
     infos: Arc<[GroupVersionInfo]>,
     discovery: Discovery,
     openapi: Arc<OpenApi>,
+    /// The OpenAPI v2 document with those of other servers.
+    merged: Arc<MergedV2>,
 }
 
 /// Configures and builds an [`ApiServer`].
@@ -123,10 +143,14 @@ pub struct ApiServerBuilder {
     flow_control: Option<Arc<dyn FlowControl>>,
     clock: SharedClock,
     aggregator: Option<Arc<dyn Aggregator>>,
+    ledger: Option<Ledger>,
+    request_timeout: Duration,
+    audit: Option<(Policy, Arc<dyn Sink>)>,
+    in_flight: InFlightLimits,
 }
 
 impl ApiServer {
-    /// Returns a builder for a server of these resources. By default everybody is anonymous and everything is allowed.
+    /// Returns a builder for a server of these resources. By default all users are anonymous and all requests are allowed.
     pub fn builder(registry: Registry) -> ApiServerBuilder {
         ApiServerBuilder {
             registry,
@@ -144,6 +168,10 @@ impl ApiServer {
             flow_control: None,
             clock: Arc::new(SystemClock),
             aggregator: None,
+            ledger: None,
+            request_timeout: deadline::LONGEST,
+            audit: None,
+            in_flight: InFlightLimits::default(),
         }
     }
 
@@ -168,6 +196,10 @@ impl ApiServer {
         let serving = Serving {
             registry: before.registry.clone(),
             discovery: Discovery::new(before.registry.clone(), &infos),
+            merged: match remote_parts(&infos).eq(remote_parts(&before.infos)) {
+                true => before.merged.clone(),
+                false => Arc::default(),
+            },
             openapi: before.openapi.clone(),
             infos: infos.into(),
         };
@@ -212,9 +244,33 @@ impl ApiServer {
         shared.audit.store(Some(Arc::new(auditing)));
     }
 
+    /// Makes `/readyz` fail from now on, so that no more requests are sent here. Everything else is answered as before: stop the
+    /// server once the readers of `/readyz` have noticed.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use http::Request;
+    /// use kubewright_apiserver::{ApiServer, Body, registry::Registry};
+    ///
+    /// let server = ApiServer::builder(Registry::default()).build();
+    /// server.begin_shutdown();
+    /// let request = |path: &str| Request::get(path).body(Body::empty()).unwrap();
+    /// assert_eq!(server.handle(request("/readyz")).await.status(), 500);
+    /// assert_eq!(server.handle(request("/livez")).await.status(), 200);
+    /// # });
+    /// ```
+    pub fn begin_shutdown(&self) {
+        self.shared.shutting_down.store(true, Ordering::Relaxed);
+    }
+
     /// Returns whether audit events are recorded.
     pub fn is_audited(&self) -> bool {
         self.shared.audit.load().is_some()
+    }
+
+    /// Returns the ledger, if the server has one.
+    pub fn ledger(&self) -> Option<&Ledger> {
+        self.shared.ledger.as_ref().map(|recorder| &recorder.ledger)
     }
 
     /// Returns the request metrics.
@@ -253,6 +309,7 @@ impl Serving {
         Self {
             discovery: Discovery::new(registry.clone(), &infos),
             openapi: Arc::new(openapi),
+            merged: Arc::default(),
             infos,
             registry,
         }
@@ -260,7 +317,7 @@ impl Serving {
 }
 
 impl ApiServerBuilder {
-    /// Sets the authenticator (default: everybody is anonymous).
+    /// Sets the authenticator (default: all users are anonymous).
     #[must_use]
     pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
         self.authenticator = authenticator;
@@ -297,7 +354,7 @@ impl ApiServerBuilder {
         self
     }
 
-    /// Sets the checks of `/livez` and `/readyz`.
+    /// Sets the checks of `/livez` and `/readyz`. The check `shutdown` of `/readyz` is added to them.
     #[must_use]
     pub fn health(mut self, health: HealthChecks) -> Self {
         self.health = health;
@@ -346,6 +403,13 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Sets the bounds on requests in flight (default: those of kube-apiserver).
+    #[must_use]
+    pub fn in_flight_limits(mut self, limits: InFlightLimits) -> Self {
+        self.in_flight = limits;
+        self
+    }
+
     /// Sets the clock of audit events (default: the system clock).
     #[must_use]
     pub fn clock(mut self, clock: SharedClock) -> Self {
@@ -360,35 +424,84 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Records requests in a ledger, and serves it at `/kubewright/v1/` (default: none).
+    #[must_use]
+    pub fn ledger(mut self, ledger: Ledger) -> Self {
+        self.ledger = Some(ledger);
+        self
+    }
+
+    /// Sets the longest that a request may take, unless it is a watch or a stream (default: one minute).
+    #[must_use]
+    pub fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.request_timeout = timeout;
+        self
+    }
+
+    /// Records audit events: the policy selects them, and the sink takes them (default: none). See [`audit`](crate::audit) for
+    /// an example.
+    #[must_use]
+    pub fn audit(mut self, policy: Policy, sink: Arc<dyn Sink>) -> Self {
+        self.audit = Some((policy, sink));
+        self
+    }
+
     /// Builds the server.
     pub fn build(self) -> ApiServer {
+        let shutting_down = Arc::new(AtomicBool::new(false));
+        let stopping = shutting_down.clone();
+        let health = self
+            .health
+            .check_for(&[Probe::Readyz], "shutdown", move || {
+                match stopping.load(Ordering::Relaxed) {
+                    false => Ok(()),
+                    true => Err("process is shutting down".to_owned()),
+                }
+            });
         let none = Arc::new([]);
         let serving = Serving::new(self.registry, none, &self.descriptions, &self.version);
         let masters = Arc::new(PrivilegedGroups::new([MASTERS]));
+        let authorizer = Arc::new(AuthorizerUnion::new(vec![masters, self.authorizer]));
+        let authorizer: Arc<dyn Authorizer> = match self.access_observer {
+            Some(observer) => Arc::new(Observed {
+                authorizer,
+                observer,
+            }),
+            None => authorizer,
+        };
         let shared = Shared {
             serving: ArcSwap::from_pointee(serving),
             replacing: Mutex::new(()),
             aggregator: self.aggregator,
             authenticator: self.authenticator,
             audiences: self.audiences,
-            authorizer: Arc::new(AuthorizerUnion::new(vec![masters, self.authorizer])),
+            authorizer,
             impersonation: Impersonation::new(),
-            access_observer: self.access_observer,
             admission: self.admission,
             audit: ArcSwapOption::empty(),
             audit_metrics: Arc::default(),
+            ledger: self.ledger.map(|ledger| Recorder {
+                ledger,
+                clock: self.clock.clone(),
+            }),
             clock: self.clock,
             flow_control: self.flow_control,
-            health: self.health,
+            health,
+            in_flight: InFlight::new(self.in_flight),
             metrics: self.metrics,
             version: self.version,
             descriptions: self.descriptions,
             address: self.address,
             documents: self.documents,
+            request_timeout: self.request_timeout,
+            shutting_down,
         };
         let server = ApiServer {
             shared: Arc::new(shared),
         };
+        if let Some((policy, sink)) = self.audit {
+            server.audit(policy, sink);
+        }
         let weak = server.downgrade();
         server.metrics().collect_with(move |out| {
             if let Some(server) = weak.upgrade() {

@@ -4,30 +4,36 @@ use std::{
     convert::Infallible,
     panic::AssertUnwindSafe,
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::Arc,
     task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header};
 use http_body::Body as HttpBody;
 use kubewright_machinery::{Status, status};
 use kubewright_serve::OpenEnded;
 use tower::Service;
 
-use super::{ApiServer, access, deadline};
+use super::{ApiServer, access, deadline, in_flight::Facts};
 use crate::{
+    aggregation::Forwarded,
     audit::record::{Completion, Record},
     body::{Body, BoxError},
     endpoints::metrics::{Effect, RequestLabels},
     flow::Flow,
+    ledger::{LEDGER_HEADER, Note},
     request::{Annotations, RequestInfo, UserInfo, Warnings, query::Query},
     respond::{Accepted, compress, encode::response, status_answer},
 };
 
-/// The maximum total length of warnings, in characters; beyond it each is truncated.
+/// The header by which a server says that it has a ledger.
+const LEDGER: HeaderName = HeaderName::from_static(LEDGER_HEADER);
+
+/// The maximum total length of warnings, in characters. Beyond it each is truncated, and those that still exceed it are left
+/// out.
 const WARNINGS_LIMIT: usize = 4 * 1024;
 const WARNING_CUT: usize = 256;
 
@@ -55,12 +61,12 @@ where
 }
 
 /// A request with its parsed parts.
-pub(super) struct Incoming {
-    pub(super) request: Request<Body>,
-    pub(super) info: Arc<RequestInfo>,
-    pub(super) query: Arc<Query>,
-    pub(super) warnings: Warnings,
-    pub(super) annotations: Annotations,
+pub(crate) struct Incoming {
+    pub(crate) request: Request<Body>,
+    pub(crate) info: Arc<RequestInfo>,
+    pub(crate) query: Arc<Query>,
+    pub(crate) warnings: Warnings,
+    pub(crate) annotations: Annotations,
 }
 
 impl ApiServer {
@@ -89,6 +95,17 @@ impl ApiServer {
         let annotations = self.annotations(&audit_id);
         let method = request.method().clone();
         let apply = is_apply(request.headers());
+        let note = self.shared.ledger.as_ref().map(|recorder| {
+            let (info, query) = (info.clone(), query.clone());
+            Note::new(
+                recorder.clone(),
+                info,
+                query,
+                request.headers(),
+                &audit_id,
+                apply,
+            )
+        });
         let effect = match info.verb.is_write() {
             true => Effect::Mutating,
             false => Effect::ReadOnly,
@@ -101,13 +118,22 @@ impl ApiServer {
             warnings: warnings.clone(),
             annotations: annotations.clone(),
         };
-        let flow = OnceLock::new();
-        let guarded = AssertUnwindSafe(self.within_time(incoming, user, &flow))
-            .catch_unwind()
-            .await;
+        let facts = Facts::default();
+        // Callers in the same process hold this future in theirs: boxed, it takes little of their stacks.
+        let handled = Box::pin(self.within_time(incoming, user, &facts));
+        let handled = AssertUnwindSafe(handled).catch_unwind();
+        let guarded = match &note {
+            Some(note) => note.clone().within(handled).await,
+            None => handled.await,
+        };
         let mut response = match guarded {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => status_answer(&annotations, &form.accepted(), &error),
+            Ok(Err(error)) => {
+                if let Some(note) = &note {
+                    note.refused(&error);
+                }
+                status_answer(&annotations, &form.accepted(), &error)
+            }
             Err(cause) => {
                 if let Some(record) = annotations.record() {
                     record.panicked(&*cause);
@@ -120,10 +146,16 @@ impl ApiServer {
                 )
             }
         };
-        if let Some(flow) = flow.get() {
+        if let Some(flow) = facts.flow.get() {
             Flow::name_in(flow, response.headers_mut());
         }
         finish(response.headers_mut(), audit_id, &warnings);
+        if let Some(note) = note {
+            note.respond(response.status().as_u16());
+            response
+                .headers_mut()
+                .insert(LEDGER, HeaderValue::from_static("v1"));
+        }
         let labels = RequestLabels::of(&info, &method, apply, &query);
         let metrics = &self.shared.metrics;
         metrics.observe(&labels, response.status().as_u16(), began.elapsed());
@@ -141,7 +173,7 @@ impl ApiServer {
                 let running = metrics.long_running(&labels);
                 response.map(|body| body.with_guard(running))
             }
-            None => response,
+            None => facts.bound(response),
         }
     }
 
@@ -160,17 +192,22 @@ impl ApiServer {
         &self,
         incoming: Incoming,
         user: Option<Arc<UserInfo>>,
-        flow: &OnceLock<Flow>,
+        facts: &Facts,
     ) -> Result<Response<Body>, Status> {
         let limit = {
             let serving = self.shared.serving.load();
-            deadline::of(&incoming.info, &incoming.query, &serving.registry)?
+            let longest = self.shared.request_timeout;
+            deadline::of(&incoming.info, &incoming.query, &serving.registry, longest)?
         };
+        if let Some(limit) = limit {
+            // Set once for each request.
+            let _ = facts.deadline.set(tokio::time::Instant::now() + limit);
+        }
         let gzip = compress::accepts_gzip(incoming.request.headers());
         let handled = async {
             match user {
-                Some(user) => access::run_as(self, incoming, user, flow).await,
-                None => access::run(self, incoming, flow).await,
+                Some(user) => access::run_as(self, incoming, user, facts).await,
+                None => access::run(self, incoming, facts).await,
             }
         };
         let Some(limit) = limit else {
@@ -178,7 +215,10 @@ impl ApiServer {
         };
         let handled = async {
             match handled.await {
-                Ok(response) if gzip => Ok(compress::compress(response).await),
+                // What another server sends is compressed there or not at all: it may be a slow stream.
+                Ok(response) if gzip && response.extensions().get::<Forwarded>().is_none() => {
+                    Ok(compress::compress(response).await)
+                }
                 other => other,
             }
         };
@@ -270,6 +310,7 @@ fn finish(headers: &mut HeaderMap, audit_id: HeaderValue, warnings: &Warnings) {
         return;
     }
     let total: usize = warnings.iter().map(|w| w.chars().count()).sum();
+    let mut written = 0;
     // One with control characters cannot be sent.
     let printable = |warning: &String| !warning.chars().any(char::is_control);
     for warning in warnings.into_iter().filter(printable) {
@@ -278,6 +319,10 @@ fn finish(headers: &mut HeaderMap, audit_id: HeaderValue, warnings: &Warnings) {
         } else {
             warning
         };
+        if written >= WARNINGS_LIMIT {
+            break;
+        }
+        written += text.chars().count();
         if let Ok(value) = HeaderValue::from_bytes(warning_header(&text).as_bytes()) {
             headers.append(header::WARNING, value);
         }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use http::Response;
+use kubewright_derive::boxed_async;
 use kubewright_machinery::{Status, status};
 use kubewright_schema::{Node, Problem, decode_untyped, normalize_typed, yaml::parse_yaml};
 use serde_json::Value;
@@ -53,7 +53,7 @@ pub(super) async fn run(
     Ok(update::respond(&cx, accepted, &target, &updated))
 }
 
-/// Returns the fingerprint of an apply, unless nothing is to be stored.
+/// Returns the fingerprint of an apply; `None` for a dry run.
 fn fingerprint(cx: &RequestContext, options: &WriteOptions, body: &Bytes) -> Option<Fingerprint> {
     let WriteOptions {
         dry_run,
@@ -90,7 +90,7 @@ struct Applied<'a> {
     options: &'a WriteOptions,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Change for Applied<'_> {
     fn may_create(&self) -> bool {
         self.target.subresource().is_none()

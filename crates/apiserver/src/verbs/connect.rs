@@ -1,4 +1,4 @@
-//! Streaming subresources: the handler speaks for itself.
+//! Streaming subresources: the handler takes over the connection.
 
 use std::sync::Arc;
 

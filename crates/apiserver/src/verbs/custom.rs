@@ -4,14 +4,16 @@
 use kubewright_machinery::{
     Status,
     gvk::{GroupVersion, GroupVersionKind},
+    limits::{DOCUMENT_DEPTH, depth_of},
     status,
 };
+use kubewright_protobuf::DeclaredType;
 use kubewright_schema::{
     Node, Problem, Problems, TYPE_META_CONTEXT, decode_untyped, read_type_meta, retype_numbers,
 };
 use serde_json::Value;
 
-use super::decode::{check_problems, unhandled, unrecognized};
+use super::decode::{check_problems, undecoded, unhandled, unrecognized};
 use crate::{
     registry::{Custom, UnknownFields},
     request::{RequestContext, options::FieldValidation},
@@ -57,12 +59,42 @@ impl Document<'_> {
             ));
         }
         let given = version.with_kind(&given);
-        let reject = |text: &str| unhandled(&given, kind, text);
-        let (mut object, mut problems) =
-            decode_untyped(node).map_err(|e| reject(&e.to_string()))?;
+        let (object, mut problems) =
+            decode_untyped(node).map_err(|e| unhandled(&given, kind, &e.to_string()))?;
         if let Some(problem) = first {
             problems.push_first(problem);
         }
+        self.finish(cx, &given, object, problems)
+    }
+
+    /// Decodes a body in protobuf, which must be an object of the kind. Fields of unknown numbers are skipped.
+    pub(super) fn decode_protobuf(
+        &self,
+        cx: &RequestContext,
+        ty: &DeclaredType,
+    ) -> Result<Value, Status> {
+        let (kind, body) = (self.kind, self.body);
+        let mut object = ty
+            .decode(body)
+            .map_err(|e| undecoded(kind, &e, body))?
+            .value;
+        if depth_of(&object) > DOCUMENT_DEPTH {
+            return Err(unhandled(kind, kind, "exceeded max depth"));
+        }
+        retype_numbers(&mut object);
+        self.finish(cx, kind, object, Problems::default())
+    }
+
+    /// Removes unknown fields, and reports problems.
+    fn finish(
+        &self,
+        cx: &RequestContext,
+        given: &GroupVersionKind,
+        mut object: Value,
+        mut problems: Problems,
+    ) -> Result<Value, Status> {
+        let kind = self.kind;
+        let reject = |text: &str| unhandled(given, kind, text);
         let report = match self.validation {
             FieldValidation::Ignore => UnknownFields::Ignore,
             FieldValidation::Warn | FieldValidation::Strict => UnknownFields::Report,

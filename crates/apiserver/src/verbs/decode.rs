@@ -7,6 +7,7 @@ use kubewright_machinery::{
     gvk::{GroupVersion, GroupVersionKind},
     status,
 };
+use kubewright_protobuf::DecodeError;
 use kubewright_schema::{
     Node, Problems, TYPE_META_CONTEXT, decode_typed, decode_untyped, parse_json, read_type_meta,
     yaml::parse_yaml,
@@ -15,22 +16,27 @@ use serde_json::{Value, json};
 
 use super::{Target, custom::Document};
 use crate::{
-    body::Body,
+    body::{Body, TooManyBytes},
+    flow::TOO_MANY_REQUESTS,
     registry::Shape,
     request::{RequestContext, options::FieldValidation},
     respond::negotiate::{Media, body_media},
+    server::RETRY_AFTER,
 };
 
 /// The largest body that the server reads.
 pub(crate) const BODY_LIMIT: usize = kubewright_machinery::limits::MAX_REQUEST_BYTES;
 
-/// Reads the whole body. Fails with 413 if it is too large.
+/// Reads the whole body. Fails with 413 if it is too large, and with 429 if others use the memory for bodies.
 pub(super) async fn read_body(body: Body) -> Result<Bytes, Status> {
     match body.collect_up_to(BODY_LIMIT).await {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => Err(status::too_large(format!(
             "Request entity too large: limit is {BODY_LIMIT}"
         ))),
+        Err(e) if e.is::<TooManyBytes>() => {
+            Err(status::too_many_requests(TOO_MANY_REQUESTS, RETRY_AFTER))
+        }
         Err(e) => Err(status::bad_request(format!(
             "unable to read the request body: {e}"
         ))),
@@ -55,7 +61,10 @@ pub(super) fn object(
             validation,
         };
         return match media {
-            Media::Protobuf => Err(unsupported_protobuf()),
+            Media::Protobuf => match custom.protobuf() {
+                Some(ty) => document.decode_protobuf(cx, ty),
+                None => Err(unsupported_protobuf()),
+            },
             Media::Json => document.decode(cx, json(kind, body)?, None),
             Media::Yaml => {
                 let yaml =
@@ -138,21 +147,24 @@ pub(super) fn resets_managers(node: &Node<'_>) -> bool {
 
 fn protobuf(kind: &GroupVersionKind, shape: Shape, body: &[u8]) -> Result<Value, Status> {
     let default = (kind.api_version(), kind.kind.clone());
-    let decoded =
-        kubewright_protobuf::decode(body, (&default.0, &default.1)).map_err(|e| {
-            match e.type_meta() {
-                None => unrecognized(kind, &e.to_string(), body),
-                Some((api_version, given)) => {
-                    let version = GroupVersion::parse(api_version).unwrap_or_default();
-                    unhandled(&version.with_kind(given), kind, &e.to_string())
-                }
-            }
-        })?;
+    let decoded = kubewright_protobuf::decode(body, (&default.0, &default.1))
+        .map_err(|e| undecoded(kind, &e, body))?;
     check_kind(kind, &decoded.api_version, &decoded.kind)?;
     match shape {
         Shape::Typed(ty) => kubewright_schema::normalize_typed(decoded.value, ty)
             .map_err(|e| unhandled(kind, kind, &e.to_string())),
         Shape::Untyped => Ok(decoded.value),
+    }
+}
+
+/// Returns the error for protobuf that cannot be decoded.
+pub(super) fn undecoded(kind: &GroupVersionKind, error: &DecodeError, body: &[u8]) -> Status {
+    match error.type_meta() {
+        None => unrecognized(kind, &error.to_string(), body),
+        Some((api_version, given)) => {
+            let version = GroupVersion::parse(api_version).unwrap_or_default();
+            unhandled(&version.with_kind(given), kind, &error.to_string())
+        }
     }
 }
 

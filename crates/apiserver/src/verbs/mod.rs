@@ -35,6 +35,9 @@ use crate::{
 /// The longest that a write may take, its webhooks included.
 const LONGEST_WRITE: Duration = Duration::from_secs(34);
 
+/// The longest that the deletion of a collection may take, its webhooks included: as long as any request.
+const LONGEST_DELETION: Duration = Duration::from_secs(60);
+
 /// The target of a request: a resource, or one of its subresources.
 pub(crate) struct Target {
     pub(crate) resource: Arc<Resource>,
@@ -176,8 +179,10 @@ impl Target {
     fn offer(&self, streams: bool) -> Offer {
         Offer {
             media: self.media(),
-            plain_protobuf: matches!(self.body_type().1, Shape::Typed(_))
-                && self.resource.custom.is_none(),
+            plain_protobuf: match &self.resource.custom {
+                Some(_) => self.custom().is_some_and(|c| c.protobuf().is_some()),
+                None => matches!(self.body_type().1, Shape::Typed(_)),
+            },
             transforms: true,
             tables: self.has_tables(),
             streams,
@@ -225,20 +230,18 @@ pub(crate) fn not_allowed() -> Status {
 /// The future of each verb is boxed: a future is as large as the largest one that it may await, and this one is moved into the
 /// timeout and the panic guard of every request.
 pub(crate) async fn run(mut call: Call) -> Result<Response<Body>, Status> {
-    let info = call.cx.info.clone();
-    if !matches!(
-        info.verb,
-        Verb::Create | Verb::Update | Verb::Patch | Verb::Delete
-    ) {
-        return run_verb(call).await;
-    }
+    let longest = match call.cx.info.verb {
+        Verb::Create | Verb::Update | Verb::Patch | Verb::Delete => LONGEST_WRITE,
+        Verb::DeleteCollection => LONGEST_DELETION,
+        _ => return run_verb(call).await,
+    };
     let now = Instant::now();
     let asked = call.cx.query.first("timeout").and_then(|text| {
         let nanoseconds = u64::try_from(parse_duration(text).ok()?).ok()?;
         Some(Duration::from_nanos(nanoseconds)).filter(|asked| !asked.is_zero())
     });
-    call.cx.deadline = Some(now + asked.map_or(LONGEST_WRITE, |asked| asked.min(LONGEST_WRITE)));
-    let written = tokio::time::timeout_at(now + LONGEST_WRITE, run_verb(call)).await;
+    call.cx.deadline = Some(now + asked.map_or(longest, |asked| asked.min(longest)));
+    let written = tokio::time::timeout_at(now + longest, run_verb(call)).await;
     written.unwrap_or_else(|_| {
         let text = "Timeout: request did not complete within requested timeout - context deadline exceeded";
         Err(status::timeout(text, 0))

@@ -1,7 +1,7 @@
 //! `patch`: JSON patch, merge patch and strategic merge patch. Server-side apply is in `apply.rs`.
 
-use async_trait::async_trait;
 use http::{HeaderMap, Response, header};
+use kubewright_derive::boxed_async;
 use kubewright_machinery::{
     Status,
     field::{self, Path},
@@ -180,8 +180,24 @@ impl Patch {
                     .map_err(|e| status::bad_request(e.to_string()))?;
                 Ok(object)
             }
-            // kube-apiserver does not report the cause.
-            Self::Json(patch, _) => json_patch::apply(old.clone(), patch).map_err(|_| rejected()),
+            Self::Json(patch, _) => json_patch::apply(old.clone(), patch).map_err(|e| {
+                match e.is_too_costly() {
+                    true => status::too_large(format!("Request entity too large: {e}")),
+                    // kube-apiserver does not report the cause.
+                    false => rejected(),
+                }
+            }),
+        }
+    }
+
+    /// Returns the text that errors show: the patch itself, or the patched object. Successful requests do not need it.
+    fn shown(&self, old: &Value, shape: Shape) -> String {
+        match self {
+            Self::Strategic(patch, _) => go::display(patch),
+            _ => {
+                let patched = self.apply(old, shape);
+                patched.map_or_else(|error| error.message, |patched| patched.to_string())
+            }
         }
     }
 
@@ -201,7 +217,7 @@ struct Patched<'a> {
     options: &'a WriteOptions,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Change for Patched<'_> {
     async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Draft, Status> {
         let Some(old) = old else {
@@ -212,7 +228,7 @@ impl Change for Patched<'_> {
         };
         let patch = self.patch.as_ref().map_err(Clone::clone)?;
         let patched = patch.apply(old, self.target.body_type().1)?;
-        let mut object = self.decode(cx, patch, patched)?;
+        let mut object = self.decode(cx, patch, old, patched)?;
         write::default(self.target, &mut object)?;
         write::check_namespace(cx, self.target, &mut object)?;
         write::check_name(&object, &cx.info.name)?;
@@ -231,38 +247,37 @@ impl Patched<'_> {
         &self,
         cx: &RequestContext,
         patch: &Patch,
+        old: &Value,
         mut patched: Value,
     ) -> Result<Value, Status> {
         let (kind, shape) = self.target.body_type();
         if let Some(custom) = self.target.custom() {
-            return self.decode_custom(cx, custom, patch, patched);
+            return self.decode_custom(cx, custom, patch, old, patched);
         }
-        check_patched_kind(&patched, kind).map_err(|e| invalid_patch(&patched, &e))?;
-        let shown = match patch {
-            Patch::Strategic(patch, _) => go::display(patch),
-            _ => patched.to_string(),
-        };
+        check_patched_kind(&patched, kind)
+            .map_err(|e| invalid_patch_text(&patched.to_string(), &e))?;
+        let shown = || patch.shown(old, shape);
         patched["apiVersion"] = json!(kind.api_version());
         patched["kind"] = json!(kind.kind);
         let Shape::Typed(ty) = shape else {
-            self.check_problems(cx, &Value::String(shown), patch.problems())?;
+            self.check_problems(cx, shown, patch.problems())?;
             return Ok(patched);
         };
         let node =
-            Node::from_value(patched).map_err(|e| invalid_patch_text(&shown, &e.to_string()))?;
+            Node::from_value(patched).map_err(|e| invalid_patch_text(&shown(), &e.to_string()))?;
         let reset = decode::resets_managers(&node);
         let mut typed = decode_typed(node, ty).map_err(|e| {
             let problem = e.to_string();
             match patch {
-                Patch::Strategic(..) => invalid_patch_text(&shown, &not_restored(&problem)),
-                _ => invalid_patch_text(&shown, &problem),
+                Patch::Strategic(..) => invalid_patch_text(&shown(), &not_restored(&problem)),
+                _ => invalid_patch_text(&shown(), &problem),
             }
         })?;
         let mut problems = patch.problems().clone();
         for problem in typed.problems.iter() {
             problems.push(problem.clone());
         }
-        self.check_problems(cx, &Value::String(shown), &problems)?;
+        self.check_problems(cx, shown, &problems)?;
         if reset {
             typed.value["metadata"]["managedFields"] = json!([]);
         }
@@ -275,20 +290,21 @@ impl Patched<'_> {
         cx: &RequestContext,
         custom: &dyn Custom,
         patch: &Patch,
+        old: &Value,
         mut patched: Value,
     ) -> Result<Value, Status> {
-        let text = patched.to_string();
+        let shown = || patch.shown(old, Shape::Untyped);
         let mut problems = patch.problems().clone();
         custom::decode_patched(custom, &mut patched, &mut problems)
-            .map_err(|e| invalid_patch_text(&text, &e))?;
-        self.check_problems(cx, &Value::String(text), &problems)?;
+            .map_err(|e| invalid_patch_text(&shown(), &e))?;
+        self.check_problems(cx, shown, &problems)?;
         Ok(patched)
     }
 
     fn check_problems(
         &self,
         cx: &RequestContext,
-        patched: &Value,
+        shown: impl Fn() -> String,
         problems: &Problems,
     ) -> Result<(), Status> {
         if problems.is_empty() {
@@ -302,7 +318,7 @@ impl Patched<'_> {
                 }
                 Ok(())
             }
-            FieldValidation::Strict => Err(invalid_patch(patched, &problems.to_string())),
+            FieldValidation::Strict => Err(invalid_patch_text(&shown(), &problems.to_string())),
         }
     }
 }
@@ -317,13 +333,6 @@ fn overflowing<'a>(node: &'a Node<'_>) -> Option<&'a str> {
         Node::Array(items) => items.iter().find_map(overflowing),
         Node::Object(entries) => entries.iter().find_map(|(_, node)| overflowing(node)),
         _ => None,
-    }
-}
-
-fn invalid_patch(patched: &Value, text: &str) -> Status {
-    match patched {
-        Value::String(json) => invalid_patch_text(json, text),
-        other => invalid_patch_text(&other.to_string(), text),
     }
 }
 

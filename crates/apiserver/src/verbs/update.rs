@@ -1,7 +1,7 @@
 //! `update`: decode and default; then, as a [`Change`] of the stored object, track managed fields and mutate.
 
-use async_trait::async_trait;
 use http::Response;
+use kubewright_derive::boxed_async;
 use kubewright_machinery::Status;
 use serde_json::Value;
 
@@ -72,7 +72,7 @@ struct Replace<'a> {
     options: &'a WriteOptions,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Change for Replace<'_> {
     fn expected_uid(&self) -> Option<&str> {
         self.uid.as_deref()

@@ -1,5 +1,7 @@
 //! Steps that the writing verbs share.
 
+use std::collections::HashSet;
+
 use kubewright_machinery::{Status, status};
 use kubewright_schema::normalize_typed;
 use serde_json::Value;
@@ -53,19 +55,22 @@ fn dedup_owners(cx: &RequestContext, object: &mut Value, when: &str) {
     else {
         return;
     };
-    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
-    let mut twice: Vec<String> = Vec::new();
-    for owner in owners.drain(..) {
-        if kept.contains(&owner) {
-            let uid = owner["uid"].as_str().unwrap_or_default().to_owned();
-            if !twice.contains(&uid) {
-                twice.push(uid);
-            }
-        } else {
-            kept.push(owner);
-        }
+    if owners.len() < 2 {
+        return;
     }
-    *owners = kept;
+    // A request may have tens of thousands of them.
+    let mut kept: HashSet<Value> = HashSet::with_capacity(owners.len());
+    let (mut twice, mut named): (Vec<String>, HashSet<String>) = Default::default();
+    owners.retain(|owner| {
+        let is_new = kept.insert(owner.clone());
+        if !is_new {
+            let uid = owner["uid"].as_str().unwrap_or_default();
+            if named.insert(uid.to_owned()) {
+                twice.push(uid.to_owned());
+            }
+        }
+        is_new
+    });
     if !twice.is_empty() {
         cx.warnings.add(format!(
             ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",

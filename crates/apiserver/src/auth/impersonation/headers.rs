@@ -1,4 +1,4 @@
-//! The headers by which a request asks to be made as somebody else.
+//! The impersonation headers of a request.
 
 use http::{HeaderMap, HeaderName};
 use kubewright_machinery::{Status, go, status};
@@ -11,13 +11,13 @@ const UID: &str = "impersonate-uid";
 const GROUP: &str = "impersonate-group";
 const EXTRA: &str = "impersonate-extra-";
 
-/// Returns whether a header takes part in impersonation.
+/// Returns whether a header is an impersonation header.
 fn takes_part(name: &HeaderName) -> bool {
     let name = name.as_str();
     matches!(name, USER | UID | GROUP) || name.starts_with(EXTRA)
 }
 
-/// Returns whether a request asks to be made as somebody else.
+/// Returns whether a request asks for impersonation.
 pub(crate) fn is_requested(headers: &HeaderMap) -> bool {
     headers.keys().any(takes_part)
 }

@@ -14,7 +14,7 @@ static SECONDS: [f64; 15] = [
 
 const LABELS: [&str; 2] = ["decision", "mode"];
 
-/// The metrics of requests that are made as somebody else.
+/// The metrics of impersonated requests.
 #[derive(Clone, Debug)]
 pub(super) struct ImpersonationMetrics {
     attempts: CounterVec<2>,
@@ -28,12 +28,12 @@ impl ImpersonationMetrics {
         Self {
             attempts: CounterVec::new(
                 "apiserver_impersonation_attempts_total",
-                "Requests that are made as somebody else, by mode and decision.",
+                "Impersonated requests, by mode and decision.",
                 LABELS,
             ),
             attempt_seconds: HistogramVec::new(
                 "apiserver_impersonation_attempts_duration_seconds",
-                "Time to decide whether a request may be made as somebody else, by mode and decision.",
+                "Time to authorize impersonation, by mode and decision.",
                 LABELS,
                 &SECONDS,
             ),

@@ -1,12 +1,13 @@
 //! Impersonation: requests that one user makes as another.
 //!
-//! A request names the other user in headers. Each [`Mode`] is a set of permissions that allow it; the first mode that does
-//! decides who the request is made as. The mode that a user succeeded with is tried first the next time, as in Kubernetes:
-//! which mode it was shows in the groups of a node and in refusals.
+//! A request names the other user in headers. Each [`Mode`] is a set of permissions that allow it; the first mode that
+//! does determines the user of the request. The mode that a user succeeded with is tried first the next time, as in
+//! Kubernetes: it affects the groups of a node and the messages of 403 responses.
 
 mod headers;
 mod metrics;
 mod mode;
+mod questions;
 #[cfg(test)]
 mod tests;
 
@@ -22,14 +23,14 @@ use kubewright_metrics::TextWriter;
 use parking_lot::Mutex;
 
 pub(crate) use self::headers::is_requested;
-use self::{metrics::ImpersonationMetrics, mode::Mode};
+use self::{metrics::ImpersonationMetrics, mode::Mode, questions::Questions};
 use super::{Attributes, Authorizer, generations::Generations};
 use crate::request::UserInfo;
 
 /// The maximum number of users in each generation whose mode is remembered.
 const REMEMBERED: usize = 5_000;
 
-/// Says that a request is made as somebody else than the user who sent it. Handlers of such a request find it among its
+/// Marks a request that is made as another user than the one who sent it. Handlers of such a request find it among its
 /// extensions; their `RequestContext` has the user that it is made as.
 ///
 /// ```
@@ -57,7 +58,7 @@ pub struct Impersonated {
     pub constraint: &'static str,
 }
 
-/// Decides about requests that are made as somebody else.
+/// Authorizes impersonation.
 pub(crate) struct Impersonation {
     /// The mode by which a user succeeded, by the hash of the name. A collision only changes the order of attempts.
     last: Mutex<Generations<u64, Mode>>,
@@ -121,19 +122,25 @@ impl Impersonation {
         let others = Mode::ALL.into_iter().filter(|mode| Some(*mode) != last);
         let mut refusal = None;
         for mode in last.into_iter().chain(others) {
-            let checked = mode.check(authorizer, wanted, attributes, &self.metrics);
+            let questions = Questions::default();
+            let checked = mode.check(authorizer, wanted, attributes, &self.metrics, &questions);
             match checked.await {
                 Some(Ok(user)) => {
+                    questions.tell(authorizer, true);
                     if Some(mode) != last {
                         self.last.lock().insert(requestor, mode);
                     }
                     return Ok((user, mode));
                 }
-                Some(Err(error)) => refusal = refusal.or(Some(error)),
+                Some(Err(error)) => refusal = refusal.or(Some((error, questions))),
                 None => {}
             }
         }
-        Err(refusal.unwrap_or_else(|| status::internal("all impersonation modes failed")))
+        let Some((error, questions)) = refusal else {
+            return Err(status::internal("all impersonation modes failed"));
+        };
+        questions.tell(authorizer, false);
+        Err(error)
     }
 }
 

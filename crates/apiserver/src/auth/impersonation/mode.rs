@@ -1,4 +1,4 @@
-//! [`Mode`]: the permissions that allow to act as somebody else.
+//! [`Mode`]: a set of permissions that allow impersonation.
 
 use std::{borrow::Cow, time::Instant};
 
@@ -16,10 +16,11 @@ use super::{
     },
     has_only_a_name,
     metrics::ImpersonationMetrics,
+    questions::Questions,
 };
 use crate::request::UserInfo;
 
-/// From this number of groups or values on, the permission for all of them is asked about before those for each.
+/// From this number of groups or values on, the permission for all of them is checked before those for each.
 const MANY: usize = 4;
 
 /// The attribute of a service account's token that names the node of its pod.
@@ -27,7 +28,7 @@ const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 /// The attribute that replaces those of the token when its node is impersonated.
 const ASSOCIATED_KEYS: &str = "authentication.kubernetes.io/associated-node-keys";
 
-/// A set of permissions that allow to act as somebody else.
+/// A set of permissions that allow impersonation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// A service account acts as the node that its pod runs on.
@@ -36,7 +37,7 @@ pub(super) enum Mode {
     ArbitraryNode,
     /// Acts as a service account.
     ServiceAccount,
-    /// Acts as a user that is neither a node nor a service account, with whatever groups and attributes.
+    /// Impersonates a user that is neither a node nor a service account, with any groups and attributes.
     UserInfo,
     /// Acts as anybody for any request, by the verb `impersonate`.
     Legacy,
@@ -48,6 +49,7 @@ struct Check<'a> {
     mode: Mode,
     requestor: &'a UserInfo,
     metrics: &'a ImpersonationMetrics,
+    questions: &'a Questions,
 }
 
 impl Mode {
@@ -102,6 +104,7 @@ impl Mode {
         wanted: &UserInfo,
         attributes: &Attributes<'_>,
         metrics: &ImpersonationMetrics,
+        questions: &Questions,
     ) -> Option<Result<UserInfo, Status>> {
         let applies = self.applies(wanted, attributes.user);
         if !applies {
@@ -116,6 +119,7 @@ impl Mode {
             mode: self,
             requestor: &requestor,
             metrics,
+            questions,
         };
         Some(check.run(wanted, attributes).await)
     }
@@ -288,6 +292,7 @@ impl<'a> Check<'a> {
         let decision = self.authorizer.authorize(attributes).await;
         let is_allowed = decision.is_allow();
         self.metrics.checked(self.mode, is_allowed, began.elapsed());
+        self.questions.add(attributes, &decision);
         if is_allowed {
             return Ok(());
         }
@@ -300,7 +305,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Returns the reason why nobody may have an attribute by a permission for it.
+/// Returns the reason why no permission can grant an attribute.
 fn invalid((key, values): &(String, Vec<String>)) -> Option<String> {
     if key.is_empty() {
         return Some("impersonating the empty string key in extra is not allowed".to_owned());

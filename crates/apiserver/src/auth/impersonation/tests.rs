@@ -1,28 +1,24 @@
-//! Permissions to act as somebody else.
+//! Permissions for impersonation.
 
-use async_trait::async_trait;
 use http::Request;
+use kubewright_derive::boxed_async;
 
 use super::*;
 use crate::auth::{Decision, ResourceAttributes};
 
-/// Allows what is listed, as `verb resource name`, and records every question.
+/// Allows the listed permissions, as `verb resource name`, and records every check.
 #[derive(Default)]
 struct Permissions {
     allowed: Vec<&'static str>,
     asked: Mutex<Vec<String>>,
+    decided: Mutex<Vec<String>>,
     error: Option<&'static str>,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for Permissions {
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
-        let target = *attributes.resource().expect("a resource");
-        let resource = target.with_subresource().into_owned();
-        let asked = match target.name {
-            "" => format!("{} {resource}", attributes.verb),
-            name => format!("{} {resource} {name}", attributes.verb),
-        };
+        let asked = shown(attributes);
         let allowed = self.allowed.contains(&asked.as_str());
         self.asked.lock().push(asked);
         match (allowed, self.error) {
@@ -30,6 +26,25 @@ impl Authorizer for Permissions {
             (false, None) => Decision::no_opinion("no rule"),
             (false, Some(error)) => Decision::no_opinion("no rule").with_error(error),
         }
+    }
+
+    fn decided(&self, attributes: &Attributes<'_>, decision: &Decision) {
+        let verdict = if decision.is_allow() {
+            "may"
+        } else {
+            "may not"
+        };
+        let text = format!("{} {verdict} {}", attributes.user.name, shown(attributes));
+        self.decided.lock().push(text);
+    }
+}
+
+fn shown(attributes: &Attributes<'_>) -> String {
+    let target = *attributes.resource().expect("a resource");
+    let resource = target.with_subresource().into_owned();
+    match target.name {
+        "" => format!("{} {resource}", attributes.verb),
+        name => format!("{} {resource} {name}", attributes.verb),
     }
 }
 
@@ -144,7 +159,7 @@ async fn the_constrained_verbs_take_one_for_the_request_and_one_for_the_user() {
 }
 
 #[tokio::test]
-async fn no_constrained_permission_makes_a_master_or_an_odd_group() {
+async fn constrained_permissions_do_not_allow_masters_or_odd_groups() {
     let permissions = Permissions::of(&[
         "impersonate-on:user-info:list pods",
         "impersonate:user-info users bob",
@@ -321,4 +336,24 @@ async fn an_error_of_the_authorizer_is_part_of_the_refusal() {
     };
     let error = refusal(&permissions, &["impersonate-user: bob"]).await;
     assert!(error.ends_with(": no answer: no rule"), "{error}");
+}
+
+#[tokio::test]
+async fn only_the_permissions_that_decided_are_observed() {
+    let observed = async |allowed: &[&'static str]| {
+        let permissions = Permissions::of(allowed);
+        let headers = ["impersonate-user: bob", "impersonate-group: dev"];
+        let _ = act(&Impersonation::new(), &permissions, user("ali"), &headers).await;
+        permissions.decided.into_inner()
+    };
+    // The constrained mode, which is tried first, has no say in the end.
+    let legacy = observed(&["impersonate users bob", "impersonate groups dev"]).await;
+    let expected = [
+        "ali may impersonate users bob",
+        "ali may impersonate groups dev",
+    ];
+    assert_eq!(legacy, expected);
+    // The refusal is that of the first mode.
+    let refused = observed(&["impersonate-on:user-info:list pods"]).await;
+    assert_eq!(refused, ["ali may not impersonate:user-info users bob"]);
 }

@@ -54,7 +54,7 @@ const PATHS: [(&str, &str, &str); 9] = [
 ];
 
 impl RequestLabels<'static> {
-    /// Everything that there is no room to tell apart.
+    /// The series for everything beyond the limit.
     pub(super) const OTHER: Self = Self {
         verb: "other",
         group: "",

@@ -24,7 +24,7 @@ use parking_lot::RwLock;
 use labels::Labels;
 pub(crate) use labels::RequestLabels;
 
-/// The most combinations of labels that are told apart.
+/// The maximum number of combinations of labels.
 const MOST_SERIES: usize = 8192;
 
 /// The upper bounds of request durations, in seconds.

@@ -135,7 +135,7 @@ fn gauges_go_down_when_the_guards_are_dropped() {
 }
 
 #[test]
-fn object_counts_are_asked_for_when_the_metrics_are_read() {
+fn objects_are_counted_when_the_metrics_are_read() {
     let metrics = Metrics::new(Timestamp::UNIX_EPOCH);
     metrics.count_objects_with(|| {
         let count = |group: &str, resource: &str, count| ObjectCount {

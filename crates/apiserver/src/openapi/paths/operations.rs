@@ -175,7 +175,10 @@ impl<'a> Subject<'_, 'a> {
             description: format!("{or_watch} objects of kind {}", kind.kind),
             parameters: self.common(place, None, self.parameters.meta_options("ListOptions")),
             responses: answers(&[200], object(list)),
-            produces: if built_in { BUILT_IN_STREAMS } else { CUSTOM },
+            produces: match built_in || self.is_declared() {
+                true => BUILT_IN_STREAMS,
+                false => CUSTOM,
+            },
             ..self.operation("list", &self.speaks())
         }
     }
@@ -317,9 +320,16 @@ impl<'a> Subject<'_, 'a> {
         }
     }
 
+    /// Returns whether custom objects have a protobuf form.
+    fn is_declared(&self) -> bool {
+        let custom = self.resource.custom.as_ref();
+        custom.is_some_and(|custom| custom.protobuf().is_some())
+    }
+
     /// Returns the parts that all operations share.
     pub(super) fn operation(&self, action: &'static str, speaks: &Speaks) -> Operation<'a> {
         let built_in = is_built_in(self.resource);
+        let declared = self.is_declared();
         Operation {
             tag: self.tag.clone(),
             description: String::new(),
@@ -327,8 +337,16 @@ impl<'a> Subject<'_, 'a> {
             parameters: Vec::new(),
             body: None,
             responses: answers(&[200], Content::Text),
-            consumes: if built_in { ANY } else { CUSTOM },
-            produces: if built_in { BUILT_IN } else { CUSTOM },
+            consumes: match (built_in, declared) {
+                (true, _) => ANY,
+                (false, true) => BUILT_IN,
+                (false, false) => CUSTOM,
+            },
+            produces: if built_in || declared {
+                BUILT_IN
+            } else {
+                CUSTOM
+            },
             action: Some(action),
             kind: Some(speaks.kind.clone()),
         }

@@ -61,7 +61,7 @@ impl<'a> Subject<'_, 'a> {
         }]
     }
 
-    /// Custom resources use their own name, whatever the kind of the subresource.
+    /// Custom resources always use their own name, not that of the subresource's kind.
     fn spoken_below(&self, sub: &Subresource) -> Speaks {
         let own = self.speaks();
         match &sub.kind {

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use bytes::Bytes;
-use kubewright_machinery::{Status, status};
+use kubewright_derive::boxed_async;
+use kubewright_machinery::{Status, limits::encoded_size, status};
 use kubewright_merge::managed::ManagedFields;
 use kubewright_schema::{normalize_typed, normalize_untyped, write_value};
 use kubewright_store::{Entry, Payload};
@@ -16,15 +16,18 @@ use serde_json::{Map, Value};
 use super::{
     super::{Draft, Shape, type_prefix},
     Generic,
-    metadata::metadata_mut,
+    metadata::{is_deleting, metadata_mut},
 };
 use crate::object::{Object, Summary};
+
+/// The bytes of objects that are decoded and converted together, unless a single one has more.
+const BATCH_BYTES: usize = 2 << 20;
 
 /// Converts between the stored form of an object and the served one. A resource needs one if it is served under two names or in
 /// several versions, or if its objects are pruned and defaulted when they are read.
 ///
 /// ```
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use kubewright_apiserver::registry::Converter;
 /// use kubewright_machinery::Status;
 /// use serde_json::Value;
@@ -37,7 +40,7 @@ use crate::object::{Object, Summary};
 ///     object
 /// }
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl Converter for Renamed {
 ///     async fn to_stored(&self, object: Value) -> Result<Value, Status> {
 ///         Ok(with_version(object, "sky.example.com/v1"))
@@ -49,12 +52,18 @@ use crate::object::{Object, Summary};
 ///     }
 /// }
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Converter: Send + Sync {
     /// Converts an object to its stored form.
     async fn to_stored(&self, object: Value) -> Result<Value, Status>;
 
-    /// Converts objects to their served form, in order.
+    /// Prunes and defaults an object that was read from the store, before it is converted. Defaults to nothing.
+    ///
+    /// It works on one object, so that the reader of a list knows how much memory the objects need before it converts them
+    /// together.
+    fn refresh(&self, _object: &mut Value) {}
+
+    /// Converts refreshed objects to their served form, in order.
     async fn to_served(&self, objects: Vec<Value>) -> Result<Vec<Value>, Status>;
 
     /// Returns a mark for objects that are stored as they are served, or 0 if they are not. Readers with the same mark serve the
@@ -100,6 +109,7 @@ impl Generic {
             revision_at: Some(at),
             decoded: Some(Arc::new(summary)),
             ttl: self.strategy.options().time_to_live,
+            for_deletion: is_deleting(&draft.value),
         })
     }
 
@@ -123,34 +133,39 @@ impl Generic {
         }
     }
 
-    /// Returns entries as they are served.
-    pub(super) async fn objects(&self, entries: &[Entry]) -> Result<Vec<Object>, Status> {
-        let kept: Vec<Option<Object>> = entries.iter().map(|e| self.as_stored(e)).collect();
-        let Some(converter) = self
-            .converter
-            .as_ref()
-            .filter(|_| kept.iter().any(Option::is_none))
-        else {
-            return Ok(kept.into_iter().flatten().collect());
-        };
-        let mut values = Vec::new();
-        for (entry, _) in entries.iter().zip(&kept).filter(|(_, kept)| kept.is_none()) {
-            values.push(serde_json::from_slice(&entry.bytes).map_err(status::internal)?);
-        }
-        let mut served = converter.to_served(values).await?.into_iter();
-        let mut out = Vec::with_capacity(kept.len());
-        for object in kept {
-            match object {
-                Some(object) => out.push(object),
-                None => {
-                    let value = served
-                        .next()
-                        .ok_or_else(|| status::internal("an object was lost in conversion"))?;
-                    out.push(self.unstored(&self.normalize(value)?));
+    /// Returns the first of these entries as they are served: as many as fit into memory together, and at least one.
+    ///
+    /// Those that are served as they are stored share the store's bytes, and always fit.
+    pub(super) async fn first_objects(&self, entries: &[Entry]) -> Result<Vec<Object>, Status> {
+        let mut out = Vec::with_capacity(entries.len());
+        let (mut values, mut bytes) = (Vec::new(), 0);
+        for entry in entries {
+            let kept = self.as_stored(entry);
+            if let (None, Some(converter)) = (&kept, &self.converter) {
+                if bytes > 0 && bytes + entry.bytes.len() > BATCH_BYTES {
+                    break;
                 }
+                let mut value = serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
+                converter.refresh(&mut value);
+                bytes += encoded_size(&value, BATCH_BYTES).unwrap_or(BATCH_BYTES);
+                values.push(value);
             }
+            out.push(kept);
         }
-        Ok(out)
+        let mut served = match &self.converter {
+            Some(converter) if !values.is_empty() => converter.to_served(values).await?,
+            _ => Vec::new(),
+        }
+        .into_iter();
+        let object = |kept: Option<Object>| match kept {
+            Some(object) => Ok(object),
+            None => {
+                let lost = || status::internal("an object was lost in conversion");
+                let value = served.next().ok_or_else(lost)?;
+                Ok(self.unstored(&self.normalize(value)?))
+            }
+        };
+        out.into_iter().map(object).collect()
     }
 
     /// Returns objects that are not read from the store, given in their stored form, as they are served.
@@ -162,7 +177,7 @@ impl Generic {
         let Some(converter) = &self.converter else {
             return Ok(values.iter().map(|value| self.unstored(value)).collect());
         };
-        let served = converter.to_served(values).await?;
+        let served = to_served(&**converter, values).await?;
         served
             .into_iter()
             .map(|value| Ok(self.unstored(&self.normalize(value)?)))
@@ -175,7 +190,7 @@ impl Generic {
         match &self.converter {
             None => Ok(value),
             Some(converter) => {
-                let served = converter.to_served(vec![value]).await?.pop();
+                let served = to_served(&**converter, vec![value]).await?.pop();
                 self.normalize(
                     served.ok_or_else(|| status::internal("the object was lost in conversion"))?,
                 )
@@ -188,7 +203,7 @@ impl Generic {
         let draft = match &self.converter {
             Some(converter) if converter.mark() == 0 => {
                 let stored = converter.to_stored(draft.into_value()).await?;
-                let served = converter.to_served(vec![stored]).await?.pop();
+                let served = to_served(&**converter, vec![stored]).await?.pop();
                 let served =
                     served.ok_or_else(|| status::internal("the object was lost in conversion"))?;
                 self.normalize(served)?.into()
@@ -210,14 +225,23 @@ impl Generic {
     }
 }
 
+/// Returns objects in their stored form as they are served.
+async fn to_served(
+    converter: &dyn Converter,
+    mut values: Vec<Value>,
+) -> Result<Vec<Value>, Status> {
+    for value in &mut values {
+        converter.refresh(value);
+    }
+    converter.to_served(values).await
+}
+
 /// Encodes an object that is written to the store without the generic registry. It has no summary; readers decode one.
 pub fn payload(object: &Value) -> Payload {
     let (bytes, at) = encode(object, None);
     Payload {
-        bytes,
         revision_at: Some(at),
-        decoded: None,
-        ttl: None,
+        ..Payload::plain(bytes)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `create`: reserve, prepare, validate, admit, encode, commit.
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
+use kubewright_ledger::Change;
 use kubewright_machinery::{
     Status,
     status::{self, Reason},
@@ -15,6 +16,7 @@ use super::{
 use crate::{
     admission::Attributes,
     auth,
+    ledger::committed,
     object::Object,
     registry::{Draft, traits::Create},
     request::{RequestContext, WriteOptions},
@@ -31,7 +33,7 @@ pub(super) enum Origin {
 /// Maximum attempts to find a generated name that is free.
 const NAME_ATTEMPTS: usize = 8;
 
-#[async_trait]
+#[boxed_async]
 impl Create for Generic {
     async fn create(
         &self,
@@ -130,7 +132,10 @@ impl Generic {
         }
         match self.store.create(key, self.encode(&draft).await?).await {
             // The stored object may have fewer fields than the one that was sent, in another version.
-            Ok(entry) => self.object(&entry).await,
+            Ok(entry) => {
+                committed(&self.spec, Change::Created, &entry);
+                self.object(&entry).await
+            }
             Err(WriteError::Exists(existing)) => {
                 Err(self.already_exists(&name, &existing, generated))
             }
@@ -156,7 +161,7 @@ impl Generic {
 async fn authorize_creation(cx: &RequestContext) -> Result<(), Status> {
     let attributes = auth::Attributes::of_request(&cx.user, &cx.info, &cx.query);
     let attributes = attributes.with_verb("create");
-    let decision = cx.authorizer.authorize(&attributes).await;
+    let decision = cx.authorize(&attributes).await;
     match decision.error {
         _ if decision.is_allow() => Ok(()),
         Some(error) => Err(status::internal(error)),

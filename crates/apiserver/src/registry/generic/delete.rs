@@ -1,7 +1,8 @@
 //! `delete`: immediate, graceful, or when the last finalizer is removed.
 
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use kubewright_derive::boxed_async;
+use kubewright_ledger::Change;
 use kubewright_machinery::{PropagationPolicy, Status, gvk::GroupResource, status};
 use kubewright_store::{Entry, WriteError};
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use super::{
 use crate::{
     admission::Attributes,
     clock::rfc3339,
+    ledger::committed,
     registry::{
         Draft,
         traits::{Delete, Deleted},
@@ -34,7 +36,7 @@ enum Plan {
     Remove,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Delete for Generic {
     async fn delete(
         &self,
@@ -145,7 +147,10 @@ impl Generic {
                     .update(key, entry.revision, self.encode(&draft).await?)
                     .await
                 {
-                    Ok(updated) => updated.entry,
+                    Ok(updated) => {
+                        committed(&self.spec, Change::Updated, &updated.entry);
+                        updated.entry
+                    }
                     Err(WriteError::Conflict(_)) => return Ok(None),
                     Err(e) => return Err(Self::store_failure(&e)),
                 };
@@ -180,6 +185,7 @@ impl Generic {
             .await
         {
             Ok(last) => {
+                committed(&self.spec, Change::Deleted, &last);
                 self.strategy.release(old);
                 Ok(Some(Deleted {
                     object: self.object(&last).await?,

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
+use kubewright_derive::boxed_async;
 use kubewright_machinery::{Status, fields::FieldSelector, labels::LabelSelector, status};
-use kubewright_store::{Entry, Range, Revision, Snapshot};
+use kubewright_store::{Revision, Snapshot};
 
-use super::{Generic, continue_token::ContinueToken, read::parse_revision};
+use super::{Generic, batch::Batches, continue_token::ContinueToken, read::parse_revision};
 use crate::{
     object::{Object, Summary},
     registry::{
@@ -22,6 +22,10 @@ use crate::{
 
 /// The number of entries that are read from the snapshot at once.
 const PAGE: usize = 512;
+
+/// The bytes of converted objects after which a chunk ends, with fewer objects than its limit. Objects that are served as they
+/// are stored are not counted: they share the store's bytes.
+const CHUNK_BYTES: usize = 16 << 20;
 
 const TOKEN_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
@@ -59,7 +63,7 @@ struct Place {
     token_revision: Option<u64>,
 }
 
-#[async_trait]
+#[boxed_async]
 impl List for Generic {
     async fn list(&self, cx: &RequestContext, options: &ListOptions) -> Result<ObjectList, Status> {
         let selection = self.selection(options);
@@ -73,20 +77,15 @@ impl List for Generic {
             let chunk = self.chunk(place, prefix, &selection, limit).await;
             return chunk.map_err(|e| expired_token(e, &options.continue_token));
         }
-        let start = place.start.clone();
-        let first = self.page(&*place.snapshot, &prefix, start).await?;
-        let rest = first.next.clone();
-        let head = self.select(&first.entries, &selection).await?;
-        let items = match rest {
-            None => Items::All(head),
-            Some(next) => Items::Pages(Box::new(ListPages {
-                generic: self.clone(),
-                snapshot: place.snapshot,
-                prefix,
-                selection,
-                head,
-                next,
-            })),
+        let mut reader = Reader {
+            batches: Batches::new(place.snapshot, prefix, place.start, PAGE),
+            generic: self.clone(),
+            selection,
+        };
+        let head = reader.next().await?.unwrap_or_default();
+        let items = match reader.batches.remaining() {
+            0 => Items::All(head),
+            _ => Items::Pages(Box::new(ListPages { head, rest: reader })),
         };
         Ok(ObjectList {
             resource_version,
@@ -99,60 +98,46 @@ impl List for Generic {
 
 /// A list that is read while it is sent.
 struct ListPages {
-    generic: Generic,
-    snapshot: Arc<dyn Snapshot>,
-    prefix: String,
-    selection: Selection,
     /// The objects of the first page.
     head: Vec<Object>,
-    /// The start of the second page.
-    next: String,
+    rest: Reader,
 }
 
 impl Pages for ListPages {
     fn read(&self) -> PageStream {
-        let reader = Reader {
-            generic: self.generic.clone(),
-            snapshot: self.snapshot.clone(),
-            prefix: self.prefix.clone(),
-            selection: self.selection.clone(),
-        };
-        let rest = stream::unfold(
-            (reader, Some(self.next.clone())),
-            |(reader, next)| async move {
-                match reader.page(next?).await {
-                    Ok((objects, next)) => Some((Ok(objects), (reader, next))),
-                    Err(e) => Some((Err(e), (reader, None))),
-                }
-            },
-        );
+        let rest = stream::unfold(Some(self.rest.clone()), |reader| async move {
+            let mut reader = reader?;
+            match reader.next().await {
+                Ok(objects) => Some((Ok(objects?), Some(reader))),
+                Err(e) => Some((Err(e), None)),
+            }
+        });
         Box::pin(stream::iter([Ok(self.head.clone())]).chain(rest))
     }
 }
 
+#[derive(Clone)]
 struct Reader {
     generic: Generic,
-    snapshot: Arc<dyn Snapshot>,
-    prefix: String,
+    batches: Batches,
     selection: Selection,
 }
 
 impl Reader {
-    /// Returns the selected objects of a page and the start of the next one.
-    async fn page(&self, start: String) -> Result<(Vec<Object>, Option<String>), Status> {
-        let page = self
-            .generic
-            .page(&*self.snapshot, &self.prefix, start)
-            .await?;
-        let objects = self.generic.select(&page.entries, &self.selection).await?;
-        Ok((objects, page.next))
+    /// Returns the selected objects of the next batch, or `None` at the end.
+    async fn next(&mut self) -> Result<Option<Vec<Object>>, Status> {
+        let batch = self.batches.next(&self.generic).await?;
+        if batch.is_empty() {
+            return Ok(None);
+        }
+        let objects = batch.into_iter().map(|(_, object)| object);
+        Ok(Some(match self.selection.is_everything() {
+            true => objects.collect(),
+            false => objects
+                .filter(|object| self.selection.matches(&object.summary))
+                .collect(),
+        }))
     }
-}
-
-struct Page {
-    entries: Vec<Entry>,
-    /// The start of the next page; `None` at the end.
-    next: Option<String>,
 }
 
 impl Generic {
@@ -241,43 +226,6 @@ impl Generic {
         }
     }
 
-    async fn page(
-        &self,
-        snapshot: &dyn Snapshot,
-        prefix: &str,
-        start: String,
-    ) -> Result<Page, Status> {
-        let range = Range {
-            prefix: prefix.to_owned(),
-            start,
-            limit: PAGE,
-        };
-        let page = snapshot
-            .range(&self.collection, range)
-            .await
-            .map_err(|e| Self::read_failure(&e))?;
-        let next = match page.entries.last() {
-            Some(last) if page.remaining > 0 => Some(format!("{}\0", last.path)),
-            _ => None,
-        };
-        Ok(Page {
-            entries: page.entries,
-            next,
-        })
-    }
-
-    async fn select(
-        &self,
-        entries: &[Entry],
-        selection: &Selection,
-    ) -> Result<Vec<Object>, Status> {
-        let mut objects = self.objects(entries).await?;
-        if !selection.is_everything() {
-            objects.retain(|object| selection.matches(&object.summary));
-        }
-        Ok(objects)
-    }
-
     /// Reads at most `limit` objects, and a token for the next chunk.
     async fn chunk(
         &self,
@@ -286,37 +234,33 @@ impl Generic {
         selection: &Selection,
         limit: usize,
     ) -> Result<ObjectList, Status> {
+        let page = PAGE.min(limit.max(1));
+        let mut batches = Batches::new(place.snapshot, prefix.clone(), place.start, page);
         let mut objects = Vec::new();
-        let mut start = Some(place.start.clone());
         let mut after: Option<(String, u64)> = None;
-        while let Some(from) = start.take() {
-            let range = Range {
-                prefix: prefix.clone(),
-                start: from,
-                limit: PAGE.min(limit.max(1)),
-            };
-            let page = place
-                .snapshot
-                .range(&self.collection, range)
-                .await
-                .map_err(|e| Self::read_failure(&e))?;
-            let count = page.entries.len();
+        let mut bytes = 0;
+        'chunk: loop {
+            let mut batch = batches.next(self).await?.into_iter();
             let mut last = None;
-            let served = self.objects(&page.entries).await?;
-            for (i, (entry, object)) in page.entries.iter().zip(served).enumerate() {
-                last = Some(entry.path.clone());
+            while let Some((entry, object)) = batch.next() {
                 if selection.is_everything() || selection.matches(&object.summary) {
-                    objects.push(object);
-                    if objects.len() == limit {
-                        let left = page.remaining + (count - i - 1) as u64;
-                        after = (left > 0).then(|| (entry.path.to_string(), left));
-                        break;
+                    if object.bytes.as_ptr() != entry.bytes.as_ptr() {
+                        bytes += object.bytes.len();
                     }
+                    objects.push(object);
                 }
+                let left = batches.remaining() + batch.len() as u64;
+                if objects.len() == limit || bytes >= CHUNK_BYTES {
+                    after = (left > 0).then(|| (entry.path.to_string(), left));
+                    break 'chunk;
+                }
+                last = Some(entry.path);
             }
-            if objects.len() < limit && page.remaining > 0 {
-                start = last.map(|path| format!("{path}\0"));
+            if last.is_none() {
+                break;
             }
+            // Other requests get their turn.
+            tokio::task::coop::consume_budget().await;
         }
         let (continue_token, remaining) = match after {
             None => (String::new(), None),
@@ -330,7 +274,7 @@ impl Generic {
             }
         };
         Ok(ObjectList {
-            resource_version: place.snapshot.revision().0.to_string(),
+            resource_version: batches.snapshot().revision().0.to_string(),
             continue_token,
             remaining,
             items: Items::All(objects),

@@ -6,11 +6,13 @@
 //! Invariants: an object is decoded at most once on a write path and not at all on a read path; a write commits only by
 //! compare-and-swap on the revision it was computed from.
 
+mod batch;
 mod codec;
 mod continue_token;
 mod create;
 mod delete;
 mod delete_collection;
+mod history;
 mod list;
 mod metadata;
 mod no_op;
@@ -30,7 +32,7 @@ use kubewright_machinery::{
     status,
     validation::names,
 };
-use kubewright_store::{Key, ReadError, Store};
+use kubewright_store::{Failure, FailureKind, Key, ReadError, Store};
 use tokio::sync::watch as watch_channel;
 
 pub(crate) use codec::served_bytes;
@@ -130,7 +132,7 @@ impl Generic {
         self
     }
 
-    /// Ends all watches when the sender is dropped, for a resource that is no longer served then.
+    /// Ends all watches when the sender is dropped, because the resource is no longer served.
     #[must_use]
     pub fn with_watches_until(mut self, ends: watch_channel::Receiver<()>) -> Self {
         self.ends = Some(ends);
@@ -175,7 +177,8 @@ impl Generic {
             create: Some(this.clone()),
             update: Some(this.clone()),
             delete: Some(this.clone()),
-            delete_collection: Some(this),
+            delete_collection: Some(this.clone()),
+            history: Some(this),
             connect: None,
         }
     }
@@ -220,8 +223,17 @@ impl Generic {
 
     /// Returns the answer to a failure of the store. A store that is an API itself may fail with a [`Status`].
     fn store_failure(error: &(dyn std::error::Error + 'static)) -> Status {
-        let own = error.source().and_then(|cause| cause.downcast_ref());
-        own.cloned().unwrap_or_else(|| status::internal(error))
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            if let Some(own) = error.downcast_ref::<Status>() {
+                return own.clone();
+            }
+            if let Some(failure) = error.downcast_ref::<Failure>() {
+                return failed(failure);
+            }
+            cause = error.source();
+        }
+        status::internal(error)
     }
 
     fn read_failure(error: &ReadError) -> Status {
@@ -234,6 +246,18 @@ impl Generic {
             }
             ReadError::Backend(_) => Self::store_failure(error),
         }
+    }
+}
+
+/// Returns the answer to a failure of a backend.
+fn failed(failure: &Failure) -> Status {
+    let message = failure.message.as_str();
+    match failure.kind {
+        FailureKind::Unavailable => status::service_unavailable(message).retry_after(1),
+        FailureKind::OutcomeUnknown => status::timeout(message, 0),
+        FailureKind::Busy => status::too_many_requests(message, 1),
+        FailureKind::TooLarge => status::too_large(message),
+        _ => status::internal(message),
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::Generic;
 use crate::{
     admission::Attributes,
+    ledger::note,
     object::Object,
     registry::{Fingerprint, traits::Change},
     request::{RequestContext, WriteOptions},
@@ -35,6 +36,9 @@ impl Generic {
             ..Attributes::update(name, &Value::Null, &options)
         };
         let admitted = cx.admission.admits_unread(cx, &attributes).await;
+        if admitted {
+            note::unchanged();
+        }
         admitted.then_some(object)
     }
 

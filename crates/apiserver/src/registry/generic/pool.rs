@@ -11,8 +11,8 @@ use crate::request::RequestContext;
 
 /// Threads for computations that may take long, such as the compilation of a large schema.
 ///
-/// The async workers go on with other requests meanwhile. The number of threads is bounded, so that such requests compete with
-/// each other, not with everybody. Clones share the threads.
+/// The async workers handle other requests meanwhile. The number of threads is bounded, so that such requests compete
+/// only with each other. Clones share the threads.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -34,7 +34,7 @@ impl BlockingPool {
 
     /// Runs a computation, as soon as a thread is free.
     ///
-    /// A computation that has begun goes on if the future is dropped, and holds its thread until it ends.
+    /// A computation that has begun continues if the future is dropped, and holds its thread until it ends.
     ///
     /// # Errors
     ///
@@ -67,6 +67,9 @@ impl Generic {
         let Some(pool) = self.strategy.validation_pool() else {
             return Ok(self.strategy.validate_create(cx, object));
         };
+        if let Some(errors) = self.strategy.validate_create_in_place(cx, object) {
+            return Ok(errors);
+        }
         let (strategy, cx, object) = (self.strategy.clone(), cx.clone(), object.clone());
         pool.run(move || strategy.validate_create(&cx, &object))
             .await
@@ -82,6 +85,9 @@ impl Generic {
         let Some(pool) = self.strategy.validation_pool() else {
             return Ok(self.strategy.validate_update(cx, object, old));
         };
+        if let Some(errors) = self.strategy.validate_update_in_place(cx, object, old) {
+            return Ok(errors);
+        }
         let (strategy, cx) = (self.strategy.clone(), cx.clone());
         let (object, old) = (object.clone(), old.clone());
         pool.run(move || strategy.validate_update(&cx, &object, &old))
@@ -99,7 +105,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn others_go_on_and_the_threads_are_bounded() {
+    async fn other_requests_continue_and_the_threads_are_bounded() {
         static RUNNING: AtomicUsize = AtomicUsize::new(0);
         let pool = BlockingPool::new(2);
         let slow = |pool: BlockingPool| async move {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
 use kubewright_machinery::{Status, go, status};
 use kubewright_store::{ReadError, Revision, Snapshot};
 
@@ -17,7 +17,7 @@ use crate::{
 const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
 const FRESHNESS_POLL: Duration = Duration::from_millis(50);
 
-#[async_trait]
+#[boxed_async]
 impl Get for Generic {
     async fn get(
         &self,

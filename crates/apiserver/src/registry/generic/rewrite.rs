@@ -1,11 +1,12 @@
 //! Changes that the server itself makes to stored objects, without strategy and admission.
 
+use kubewright_ledger::Change;
 use kubewright_machinery::{Status, status};
 use kubewright_store::WriteError;
 use serde_json::Value;
 
 use super::{Generic, update::MODIFIED};
-use crate::{object::Object, registry::Draft, request::RequestContext};
+use crate::{ledger::note, object::Object, registry::Draft, request::RequestContext};
 
 const ATTEMPTS: usize = 1000;
 
@@ -57,7 +58,7 @@ impl Generic {
     ///
     /// # Errors
     ///
-    /// Fails with 404 if there is no object of that name, and with whatever `change` returns.
+    /// Fails with 404 if there is no object of that name, and with the error of `change`.
     pub async fn rewrite(
         &self,
         cx: &RequestContext,
@@ -99,7 +100,13 @@ impl Generic {
                 .update(key.clone(), entry.revision, self.encode(&draft).await?)
                 .await
             {
-                Ok(updated) => return self.object(&updated.entry).await,
+                Ok(updated) => {
+                    match updated.changed {
+                        true => note::committed(&self.spec, Change::Updated, &updated.entry),
+                        false => note::unchanged(),
+                    }
+                    return self.object(&updated.entry).await;
+                }
                 Err(WriteError::Conflict(_)) => {}
                 Err(e) => return Err(Self::store_failure(&e)),
             }

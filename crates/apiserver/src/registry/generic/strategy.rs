@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
 use kubewright_machinery::{
     PropagationPolicy, Status,
     field::{ErrorList, Path},
@@ -60,8 +60,8 @@ impl Default for StrategyOptions {
 
 /// The rules of a kind that is kept in a store.
 ///
-/// The methods stand in the order in which a write calls them. An object is authorized, prepared, validated and canonicalized; then
-/// admission may reject it; then it is encoded and stored.
+/// The methods are listed in the order in which a write calls them. An object is authorized, prepared, validated and
+/// canonicalized; then admission may reject it; then it is encoded and stored.
 ///
 /// ```
 /// use kubewright_apiserver::{registry::{Strategy, validate_metadata}, request::RequestContext};
@@ -80,19 +80,19 @@ impl Default for StrategyOptions {
 ///     }
 /// }
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait Strategy: Send + Sync + 'static {
     /// Returns the fixed choices of the kind.
     fn options(&self) -> StrategyOptions {
         StrategyOptions::default()
     }
 
-    /// Decides whether the user may write this object, beyond what the authorizer decided about the request. `old` is the stored
-    /// object of an update. It runs after mutating admission, before anything else is done with the object.
+    /// Checks whether the user may write this object, in addition to the check of the authorizer. `old` is the stored
+    /// object of an update. Runs after mutating admission and before all other steps.
     ///
     /// # Errors
     ///
-    /// Returns the response to a user who may not, most often a 403.
+    /// Fails, usually with a 403, if the user may not write the object.
     async fn authorize(
         &self,
         _cx: &RequestContext,
@@ -122,13 +122,30 @@ pub trait Strategy: Send + Sync + 'static {
         None
     }
 
+    /// Validates a new object in place if that takes little time. Returns `None` if it must run in the
+    /// [`validation_pool`](Self::validation_pool), as all validation with a pool does by default.
+    fn validate_create_in_place(&self, _cx: &RequestContext, _object: &Value) -> Option<ErrorList> {
+        None
+    }
+
+    /// Validates an update in place if that takes little time, as
+    /// [`validate_create_in_place`](Self::validate_create_in_place) does.
+    fn validate_update_in_place(
+        &self,
+        _cx: &RequestContext,
+        _object: &Value,
+        _old: &Value,
+    ) -> Option<ErrorList> {
+        None
+    }
+
     /// Validates a new object, metadata included.
     fn validate_create(&self, cx: &RequestContext, object: &Value) -> ErrorList {
         validate_metadata(cx, object)
     }
 
-    /// Decides whether the user may write this valid object if that depends on what it refers to. `old` is the stored object of an
-    /// update. Errors are reported like those of validation.
+    /// Checks whether the user may write this valid object, if that depends on objects that it refers to. `old` is the
+    /// stored object of an update. Errors are reported like those of validation.
     async fn validate_access(
         &self,
         _cx: &RequestContext,
@@ -182,7 +199,7 @@ pub trait Strategy: Send + Sync + 'static {
     fn release(&self, _object: &Value) {}
 }
 
-/// A reservation for an object that is not stored yet. Dropping it returns what was reserved.
+/// A reservation for an object that is not stored yet. Dropping it releases the reservation.
 pub trait Reservation: Send {
     /// Keeps the reservation: the object was stored.
     fn keep(self: Box<Self>);

@@ -1,6 +1,7 @@
 //! `update` and `patch`: read, change, prepare, validate, admit, encode, compare-and-swap; again after a conflict.
 
-use async_trait::async_trait;
+use kubewright_derive::boxed_async;
+use kubewright_ledger::Change as Committed;
 use kubewright_machinery::{
     Status,
     field::{self, Path},
@@ -18,6 +19,7 @@ use super::{
 };
 use crate::{
     admission::Attributes,
+    ledger::note,
     object::Object,
     registry::{
         Draft, Fingerprint,
@@ -39,7 +41,7 @@ enum Outcome {
     Retry,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Update for Generic {
     async fn update(
         &self,
@@ -173,6 +175,10 @@ impl Generic {
                 if let Some(reservation) = reservation {
                     reservation.keep();
                 }
+                match updated.changed {
+                    true => note::committed(&self.spec, Committed::Updated, &updated.entry),
+                    false => note::unchanged(),
+                }
                 if !updated.changed && cx.warnings.is_empty() {
                     self.remember_no_op(entry, change);
                 }
@@ -200,7 +206,10 @@ impl Generic {
         if !options.dry_run {
             let key = self.key(cx.namespace(), name);
             match self.store.delete(key, entry.revision).await {
-                Ok(_) => self.strategy.release(&object),
+                Ok(last) => {
+                    note::committed(&self.spec, Committed::Deleted, &last);
+                    self.strategy.release(&object);
+                }
                 Err(WriteError::Conflict(Some(_))) => return Ok(Outcome::Retry),
                 Err(WriteError::Conflict(None)) => {}
                 Err(e) => return Err(Self::store_failure(&e)),

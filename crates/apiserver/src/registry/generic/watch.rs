@@ -3,19 +3,21 @@
 //! A watcher reads the history of the store through a cursor. It never blocks a writer; if it falls too far behind, it ends
 //! with an `ERROR` event.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{pin::Pin, time::Duration};
 
-use async_trait::async_trait;
 use futures_util::stream;
+use kubewright_derive::boxed_async;
 use kubewright_machinery::{Status, status};
-use kubewright_store::{self as store, ChangeKind, Entry, Range, ReadError, Revision, WatchError};
+use kubewright_store::{self as store, ChangeKind, Entry, ReadError, Revision, WatchError};
 use serde_json::Value;
 use tokio::{
     sync::watch as watch_channel,
     time::{Instant, Sleep, sleep_until},
 };
 
-use super::{Generic, list::Selection, metadata::metadata_mut, read::parse_revision};
+use super::{
+    Generic, batch::Batches, list::Selection, metadata::metadata_mut, read::parse_revision,
+};
 use crate::{
     object::Object,
     registry::traits::{Watch, WatchEvent, WatchStream},
@@ -29,7 +31,7 @@ const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// The number of entries of the current state that are read at once. A watcher that does not read holds them.
 const PAGE: usize = 128;
 
-#[async_trait]
+#[boxed_async]
 impl Watch for Generic {
     async fn watch(
         &self,
@@ -68,11 +70,7 @@ impl Watch for Generic {
             generic: self.clone(),
             selection: self.selection(options),
             changes,
-            state: state.map(|snapshot| State {
-                snapshot,
-                prefix,
-                start: Some(String::new()),
-            }),
+            state: state.map(|snapshot| Batches::new(snapshot, prefix, String::new(), PAGE)),
             skip_until: wanted.unwrap_or_default(),
             bookmarks: options
                 .allow_bookmarks
@@ -109,18 +107,12 @@ fn too_old(requested: Revision, floor: Revision) -> Status {
     ))
 }
 
-/// The part of the current state that was not sent yet.
-struct State {
-    snapshot: Arc<dyn store::Snapshot>,
-    prefix: String,
-    start: Option<String>,
-}
-
 struct Watcher {
     generic: Generic,
     selection: Selection,
     changes: Box<dyn store::Watch>,
-    state: Option<State>,
+    /// The part of the current state that was not sent yet.
+    state: Option<Batches>,
     /// Changes up to this revision are skipped.
     skip_until: Revision,
     /// The times of bookmarks, if they are requested.
@@ -190,34 +182,22 @@ impl Watcher {
         }
     }
 
-    async fn state_batch(&mut self, mut state: State) -> Result<Vec<WatchEvent>, Status> {
-        let Some(start) = state.start.take() else {
+    async fn state_batch(&mut self, mut state: Batches) -> Result<Vec<WatchEvent>, Status> {
+        let batch = state.next(&self.generic).await?;
+        if batch.is_empty() {
             let done = self.end_of_state && self.bookmarks.is_some();
-            let revision = state.snapshot.revision().0.to_string();
+            let revision = state.snapshot().revision().0.to_string();
             return Ok(if done {
                 vec![WatchEvent::Bookmark(revision, true)]
             } else {
                 Vec::new()
             });
-        };
-        let range = Range {
-            prefix: state.prefix.clone(),
-            start,
-            limit: PAGE,
-        };
-        let page = state
-            .snapshot
-            .range(&self.generic.collection, range)
-            .await
-            .map_err(|e| Generic::read_failure(&e))?;
+        }
         let mut events = Vec::new();
-        for object in self.generic.objects(&page.entries).await? {
+        for (_, object) in batch {
             if self.selection.matches(&object.summary) {
                 events.push(WatchEvent::Added(object));
             }
-        }
-        if page.remaining > 0 {
-            state.start = page.entries.last().map(|last| format!("{}\0", last.path));
         }
         self.state = Some(state);
         Ok(events)

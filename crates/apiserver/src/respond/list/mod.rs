@@ -79,7 +79,10 @@ async fn list_body(
         Media::Json if accepted.pretty => Box::new(Pretty::new(head, form)),
         Media::Json => Box::new(Compact::new(head, form)),
         Media::Yaml => Box::new(Yaml::new(head, form)),
-        Media::Protobuf => Box::new(Protobuf::new(head, form, &items).await?),
+        Media::Protobuf => {
+            let declared = resource.custom.as_ref().and_then(|c| c.protobuf());
+            Box::new(Protobuf::new(head, form, declared, &items).await?)
+        }
     };
     let encoding = match copy {
         Some((record, copy)) => Box::new(Recorded::new(encoding, copy, record)),

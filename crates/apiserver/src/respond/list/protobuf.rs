@@ -6,7 +6,7 @@
 
 use futures_util::StreamExt;
 use kubewright_machinery::{Status, status};
-use kubewright_protobuf::{EncodeError, ListType, Transcoder};
+use kubewright_protobuf::{DeclaredType, EncodeError, ListType, Transcoder};
 
 use super::{
     encoding::Encoding,
@@ -25,9 +25,17 @@ pub(super) struct Protobuf {
 }
 
 impl Protobuf {
-    /// Adds up the lengths of all items.
-    pub(super) async fn new(head: Head, form: Form, items: &Items) -> Result<Self, Status> {
-        let list = ListType::of(&head.api_version, &head.kind).map_err(failure)?;
+    /// Adds up the lengths of all items. `declared` is the form of custom objects.
+    pub(super) async fn new(
+        head: Head,
+        form: Form,
+        declared: Option<&DeclaredType>,
+        items: &Items,
+    ) -> Result<Self, Status> {
+        let list = match (&form, declared) {
+            (Form::Objects { .. }, Some(declared)) => declared.list().clone(),
+            _ => ListType::of(&head.api_version, &head.kind).map_err(failure)?,
+        };
         let mut this = Self {
             head,
             list,

@@ -2,16 +2,23 @@
 //!
 //! Hyper writes a body to a socket; an in-process client reads it directly.
 
+mod timed;
+
 use std::{
     any::Any,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
+use tokio::time::Instant;
+
+use self::timed::Timed;
+use crate::server::Seat;
 
 /// An error of a body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -28,20 +35,29 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// ```
 pub struct Body {
     inner: Inner,
+    /// Counts what is read of the body of a request.
+    seat: Option<Arc<Seat>>,
     /// Dropped with the body.
     _guard: Option<Box<dyn Any + Send>>,
 }
+
+/// The failure to read the body of a request while too many bytes of bodies are in memory.
+#[derive(Debug, thiserror::Error)]
+#[error("too many bytes of request bodies are in memory")]
+pub(crate) struct TooManyBytes;
 
 enum Inner {
     Full(Option<Bytes>),
     Stream(Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>),
     Foreign(UnsyncBoxBody<Bytes, BoxError>),
+    Timed(Timed),
 }
 
 impl Body {
     fn of(inner: Inner) -> Self {
         Self {
             inner,
+            seat: None,
             _guard: None,
         }
     }
@@ -77,9 +93,25 @@ impl Body {
         self
     }
 
-    /// Returns whether all bytes are there, so that nothing is computed while they are sent.
+    /// Counts the bytes that [`collect_up_to`](Self::collect_up_to) reads.
+    pub(crate) fn counted(mut self, seat: Arc<Seat>) -> Self {
+        self.seat = Some(seat);
+        self
+    }
+
+    /// Ends the body at a time, even if nobody reads it: what it holds is dropped, and a reader gets an error.
+    pub(crate) fn until(self, deadline: Instant) -> Self {
+        Self::of(Inner::Timed(Timed::new(self, deadline)))
+    }
+
+    /// Returns whether all bytes are in memory, so that nothing is computed while they are sent.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self.inner, Inner::Full(_))
+    }
+
+    /// Returns the chunks of the body.
+    pub fn into_chunks(self) -> impl Stream<Item = Result<Bytes, BoxError>> + Send {
+        http_body_util::BodyDataStream::new(self)
     }
 
     /// Reads the whole body. Returns `None` if it is longer than `limit`.
@@ -88,17 +120,46 @@ impl Body {
     ///
     /// Returns the error of the stream.
     pub async fn collect_up_to(self, limit: usize) -> Result<Option<Bytes>, BoxError> {
-        match self.inner {
-            Inner::Full(bytes) => Ok(bytes.or(Some(Bytes::new())).filter(|b| b.len() <= limit)),
-            other => {
-                let limited = http_body_util::Limited::new(Self::of(other), limit);
-                match limited.collect().await {
-                    Ok(collected) => Ok(Some(collected.to_bytes())),
-                    Err(e) if e.is::<http_body_util::LengthLimitError>() => Ok(None),
-                    Err(e) => Err(e),
-                }
+        let seat = self.seat.clone();
+        let has_room = |size: usize| seat.as_ref().is_none_or(|seat| seat.grow_body(size));
+        let mut body = match self.inner {
+            Inner::Full(bytes) => {
+                let bytes = bytes.unwrap_or_default();
+                return match bytes.len() <= limit {
+                    true if has_room(bytes.len()) => Ok(Some(bytes)),
+                    true => Err(TooManyBytes.into()),
+                    false => Ok(None),
+                };
             }
+            other => Self::of(other),
+        };
+        let mut first = Bytes::new();
+        let mut all = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame?.into_data() else {
+                continue;
+            };
+            let size = first.len().max(all.len()) + data.len();
+            if size > limit {
+                return Ok(None);
+            }
+            if !has_room(size) {
+                return Err(TooManyBytes.into());
+            }
+            // Most bodies are one chunk, which is not copied.
+            if first.is_empty() {
+                first = data;
+                continue;
+            }
+            if all.is_empty() {
+                all.extend_from_slice(&first);
+            }
+            all.extend_from_slice(&data);
         }
+        Ok(Some(match all.is_empty() {
+            true => first,
+            false => all.freeze(),
+        }))
     }
 }
 
@@ -124,6 +185,7 @@ impl HttpBody for Body {
                 .poll_next(cx)
                 .map(|next| next.map(|chunk| chunk.map(Frame::data))),
             Inner::Foreign(body) => Pin::new(body).poll_frame(cx),
+            Inner::Timed(body) => body.poll_frame(cx),
         }
     }
 
@@ -132,6 +194,7 @@ impl HttpBody for Body {
             Inner::Full(bytes) => bytes.is_none(),
             Inner::Stream(_) => false,
             Inner::Foreign(body) => body.is_end_stream(),
+            Inner::Timed(body) => body.is_end_stream(),
         }
     }
 
@@ -140,6 +203,7 @@ impl HttpBody for Body {
             Inner::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
             Inner::Stream(_) => SizeHint::default(),
             Inner::Foreign(body) => body.size_hint(),
+            Inner::Timed(body) => body.size_hint(),
         }
     }
 }
