@@ -5,16 +5,50 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use kubewright_apiserver::registry::Converter;
+use kubewright_apiserver::{boxed_async, registry::Converter};
 use kubewright_machinery::{Status, status};
 use kubewright_schema::structural::{ConformOptions, Structural, conform, refresh};
 use serde_json::{Value, json};
 
 /// Converts custom objects between versions.
-#[async_trait]
+///
+/// ```
+/// use kubewright_apiserver::boxed_async;
+/// use kubewright_custom_kinds::Conversion;
+/// use kubewright_machinery::Status;
+/// use serde_json::{Value, json};
+///
+/// /// Renames the field `spec.size` of `v1` to `spec.replicas` in `v2`.
+/// struct Sizes;
+///
+/// #[boxed_async]
+/// impl Conversion for Sizes {
+///     async fn convert(&self, mut objects: Vec<Value>, api_version: &str) -> Result<Vec<Value>, Status> {
+///         let (from, to) = match api_version {
+///             "example.com/v2" => ("size", "replicas"),
+///             _ => ("replicas", "size"),
+///         };
+///         for object in &mut objects {
+///             object["apiVersion"] = api_version.into();
+///             if let Some(spec) = object["spec"].as_object_mut()
+///                 && let Some(value) = spec.remove(from)
+///             {
+///                 spec.insert(to.to_owned(), value);
+///             }
+///         }
+///         Ok(objects)
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let old = json!({"apiVersion": "example.com/v1", "kind": "Web", "spec": {"size": 3}});
+/// let new = Sizes.convert(vec![old], "example.com/v2").await.unwrap();
+/// assert_eq!(new[0]["spec"], json!({"replicas": 3}));
+/// # });
+/// ```
+#[boxed_async]
 pub trait Conversion: Send + Sync {
-    /// Converts objects to another version, in order. None of them is in that version yet.
+    /// Converts objects to another version, in order. None of them is in that version.
     ///
     /// # Errors
     ///
@@ -26,7 +60,7 @@ pub trait Conversion: Send + Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Renamed;
 
-#[async_trait]
+#[boxed_async]
 impl Conversion for Renamed {
     async fn convert(
         &self,
@@ -54,7 +88,7 @@ pub(crate) struct Versioned {
     pub(crate) versions: Arc<Convertible>,
     pub(crate) served: String,
     pub(crate) stored: String,
-    /// The mark of objects that are stored as this version serves them, or 0.
+    /// The mark of objects that are stored in the form in which this version is served, or 0.
     pub(crate) mark: u64,
 }
 
@@ -68,7 +102,7 @@ impl Convertible {
         found.map(|(_, schema)| &**schema)
     }
 
-    /// Converts objects to another version and prunes them; those that are in it already are unchanged.
+    /// Converts objects to another version and prunes them. Objects of that version are unchanged.
     pub(crate) async fn convert(
         &self,
         objects: Vec<Value>,
@@ -84,7 +118,7 @@ impl Convertible {
         self.convert_with(objects, to, conform).await
     }
 
-    /// Converts an object to another version, and leaves fields that the version does not have.
+    /// Converts an object to another version, without pruning unknown fields.
     pub(super) async fn convert_unpruned(&self, object: Value, to: &str) -> Result<Value, Status> {
         let converted = self.convert_with(vec![object], to, |_| Ok(())).await?;
         let lost = || status::internal("the object was lost in conversion");
@@ -138,7 +172,7 @@ impl Convertible {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Converter for Versioned {
     async fn to_stored(&self, object: Value) -> Result<Value, Status> {
         let stored = self.versions.convert(vec![object], &self.stored).await?;
@@ -148,20 +182,22 @@ impl Converter for Versioned {
             .ok_or_else(|| status::internal("the object was lost in conversion"))
     }
 
-    async fn to_served(&self, mut objects: Vec<Value>) -> Result<Vec<Value>, Status> {
-        for object in &mut objects {
-            let own = object["apiVersion"].as_str().unwrap_or_default();
-            if let Some(schema) = self.versions.schema(own) {
-                refresh(object, schema)?;
-            }
-            if object["metadata"]["generation"]
-                .as_i64()
-                .unwrap_or_default()
-                == 0
-            {
-                object["metadata"]["generation"] = json!(1);
-            }
+    fn refresh(&self, object: &mut Value) {
+        let own = object["apiVersion"].as_str().unwrap_or_default();
+        if let Some(schema) = self.versions.schema(own)
+            && let Err(error) = refresh(object, schema)
+        {
+            // An object that cannot be served would hide all others of its kind.
+            let (kind, name) = (object["kind"].as_str(), object["metadata"]["name"].as_str());
+            tracing::warn!(kind, name, %error, "an object is served without some of its defaults");
         }
+        let generation = object["metadata"]["generation"].as_i64();
+        if generation.unwrap_or_default() == 0 {
+            object["metadata"]["generation"] = json!(1);
+        }
+    }
+
+    async fn to_served(&self, objects: Vec<Value>) -> Result<Vec<Value>, Status> {
         self.versions.convert(objects, &self.served).await
     }
 

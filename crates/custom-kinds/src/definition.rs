@@ -1,4 +1,4 @@
-//! [`Definition`]: a CustomResourceDefinition, decoded.
+//! [`Definition`]: a decoded CustomResourceDefinition.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -27,7 +27,7 @@ pub struct Names {
     pub categories: Vec<String>,
 }
 
-/// A kind as a CustomResourceDefinition defines it, with its schemas compiled.
+/// A decoded CustomResourceDefinition, with compiled schemas.
 ///
 /// ```
 /// use kubewright_custom_kinds::Definition;
@@ -82,6 +82,11 @@ pub(crate) struct Version {
 pub(crate) struct LazyRules(OnceLock<Option<Validator>>);
 
 impl LazyRules {
+    /// Returns whether there is nothing left to compile.
+    pub(crate) fn is_compiled(&self, schema: &Structural) -> bool {
+        !schema.has_rules || self.0.get().is_some()
+    }
+
     pub(crate) fn get(&self, schema: &Structural) -> Option<&Validator> {
         if !schema.has_rules {
             return None;
@@ -120,7 +125,7 @@ fn texts(value: &Value, key: &str) -> Vec<String> {
 }
 
 impl Names {
-    /// Reads `spec.names` or `status.acceptedNames` of a CRD.
+    /// Decodes `spec.names` or `status.acceptedNames` of a CRD.
     pub fn read(names: &Value) -> Self {
         Self {
             plural: text(names, "plural"),
@@ -134,7 +139,7 @@ impl Names {
 }
 
 impl Definition {
-    /// Reads a CRD: with its accepted names if it has a status, otherwise with those that it asks for.
+    /// Decodes a CRD, with its accepted names if it has a status, and with the names of its spec otherwise.
     ///
     /// # Errors
     ///
@@ -178,7 +183,8 @@ impl Definition {
         &self.conversion
     }
 
-    /// Compiles the validation rules of every version now. Otherwise the first object of a version does it.
+    /// Compiles the validation rules of every version. Otherwise, they are compiled when the first object of a version is
+    /// validated.
     pub fn compile_rules(&self) {
         for version in &self.versions {
             version.rules.get(&version.schema);
@@ -242,7 +248,7 @@ impl Column {
     }
 }
 
-/// Returns the warning about a deprecated version: that of its author, or a hint at another version.
+/// Returns the warning for a deprecated version: that of the CRD, or a default one that recommends another version.
 fn deprecation(group: &str, kind: &str, version: &Value, all: &[Value]) -> Option<String> {
     if !version["deprecated"].flag() {
         return None;

@@ -1,7 +1,7 @@
 //! The JSONPath of printer columns.
 //!
 //! It supports names, `['quoted names']`, indices (also from the end), `[*]`, slices, `..` and filters such as
-//! `[?(@.type=="Ready")]`. A path that cannot be parsed finds nothing.
+//! `[?(@.type=="Ready")]`. A path that cannot be parsed matches nothing.
 
 use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use serde_json::Value;
@@ -53,13 +53,13 @@ impl JsonPath {
         parser.rest.is_empty().then_some(Self(steps))
     }
 
-    /// Returns the dotted path of the field below which everything is that the path reads; `None` if that is the object.
+    /// Returns the dotted path of the field that contains everything the path reads; `None` if that is the whole object.
     pub(crate) fn field(&self) -> Option<String> {
         let names: Vec<&str> = self.0.iter().map_while(Step::plain_name).collect();
         (!names.is_empty()).then(|| names.join("."))
     }
 
-    /// Returns the first value that the path finds.
+    /// Returns the first value that matches the path.
     pub(crate) fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         find(object, &self.0).into_iter().next()
     }
@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_multiplies_or_nests_is_bounded() {
+    fn paths_are_bounded_in_results_and_nesting() {
         let mut object = json!([1, 2, 3]);
         for _ in 0..100 {
             object = json!([object, 1]);

@@ -1,8 +1,8 @@
 //! Custom kinds on the server framework.
 //!
-//! A [`Definition`] is a CustomResourceDefinition with its schemas compiled. [`CustomResources`] turns it into resources of
-//! `kubewright-apiserver`: validation, defaulting, pruning, printer columns, `status`, `scale`, selectable fields, several
-//! versions. kube-apiserver's custom resources are made of them, and so are the typed kinds of an API server of one's own.
+//! A [`Definition`] is a decoded CustomResourceDefinition with compiled schemas. [`CustomResources`] turns it into resources
+//! of `kubewright-apiserver`, with validation, defaulting, pruning, printer columns, `status`, `scale`, selectable fields and
+//! several versions. The custom resources of kube-apiserver and the typed kinds of extension servers are built on it.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -44,9 +44,9 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `definition` | [`Definition`]: a CRD, decoded |
+//! | `definition` | [`Definition`]: a decoded CRD |
 //! | `resources` | [`CustomResources`]: the resources of a definition |
-//! | `strategy`, `scale`, `table`, `jsonpath` | the parts of these resources |
+//! | `strategy`, `scale`, `table`, `jsonpath` | parts of these resources |
 //! | `convert`, `versions` | versions, and conversion between them |
 
 mod convert;

@@ -1,17 +1,18 @@
 //! [`CustomResources`]: the resources of a kind, built from its definition.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kubewright_apiserver::{
     FieldManager, ReplicasPaths, Selectable, SelectableField, SharedClock, SystemClock,
     registry::{
-        Custom, Defaulter, Generic, Handlers, Printed, Resource, ResourceSpec, Shape, Subresource,
-        UnknownFields, scale_handlers,
+        BlockingPool, Custom, Defaulter, Generic, Handlers, Printed, Resource, ResourceSpec, Shape,
+        Subresource, UnknownFields, scale_handlers,
     },
 };
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
 use kubewright_machinery::gvk::{GroupResource, GroupVersionKind};
+use kubewright_protobuf::DeclaredType;
 use kubewright_schema::structural::{
     ConformOptions, StatusWrites, Structural, apply_defaults, conform, conform_metadata, prune,
 };
@@ -24,7 +25,7 @@ use crate::{
     convert::{Conversion, Convertible, Renamed, Schemas, Versioned},
     definition::{Definition, Version},
     scale::Scale,
-    strategy::{Main, Rules, StatusOnly},
+    strategy::{GracePeriod, Main, Rules, StatusOnly},
     table::Columns,
     versions::CustomVersions,
 };
@@ -77,10 +78,13 @@ pub struct CustomResources<'a> {
     conversion: Arc<dyn Conversion>,
     watched: Option<watch::Receiver<()>>,
     handlers: Option<Arc<HandlersOf>>,
+    grace_period: Option<Arc<GracePeriod>>,
+    protobuf: HashMap<String, DeclaredType>,
+    validation_pool: BlockingPool,
 }
 
 impl<'a> CustomResources<'a> {
-    /// Builds resources whose objects live in a store, and whose versions differ in `apiVersion` only.
+    /// Builds resources whose objects are in a store, and whose versions differ only in `apiVersion`.
     pub fn new(definition: &'a Definition, store: Arc<dyn Store>) -> Self {
         Self {
             definition,
@@ -89,6 +93,9 @@ impl<'a> CustomResources<'a> {
             conversion: Arc::new(Renamed),
             watched: None,
             handlers: None,
+            grace_period: None,
+            protobuf: HashMap::new(),
+            validation_pool: BlockingPool::new(1),
         }
     }
 
@@ -106,14 +113,14 @@ impl<'a> CustomResources<'a> {
         self
     }
 
-    /// Ends all watches when the sender is dropped, for a kind that is no longer served then.
+    /// Ends all watches when the sender is dropped, because the kind is no longer served.
     #[must_use]
     pub fn watches_until(mut self, watched: &watch::Sender<()>) -> Self {
         self.watched = Some(watched.subscribe());
         self
     }
 
-    /// Replaces the handlers of each version. The function gets the generic registry of the version and its handlers.
+    /// Replaces the handlers of each version. The function receives the generic registry of the version and its handlers.
     /// Discovery lists the verbs that have a handler.
     #[must_use]
     pub fn handlers(
@@ -124,7 +131,32 @@ impl<'a> CustomResources<'a> {
         self
     }
 
-    /// Returns a resource for each version that is served.
+    /// Deletes objects gracefully. The function returns the grace period in seconds, from the object and the requested period. By
+    /// default, objects are deleted immediately.
+    #[must_use]
+    pub fn grace_period(
+        mut self,
+        period: impl Fn(&Value, Option<i64>) -> i64 + Send + Sync + 'static,
+    ) -> Self {
+        self.grace_period = Some(Arc::new(period));
+        self
+    }
+
+    /// Serves and accepts protobuf in these versions. By default, objects are JSON or YAML.
+    #[must_use]
+    pub fn protobuf(mut self, types: HashMap<String, DeclaredType>) -> Self {
+        self.protobuf = types;
+        self
+    }
+
+    /// Sets the pool that validates large objects and evaluates expensive rules (default: one thread of its own).
+    #[must_use]
+    pub fn validation_pool(mut self, pool: BlockingPool) -> Self {
+        self.validation_pool = pool;
+        self
+    }
+
+    /// Returns a resource for each served version.
     pub fn served(&self) -> Vec<Resource> {
         let parts = Parts::new(self);
         let served = self.definition.versions.iter().filter(|v| v.served);
@@ -146,7 +178,7 @@ impl<'a> CustomResources<'a> {
     }
 }
 
-/// The parts that the versions of a kind share.
+/// The parts that are shared by the versions of a kind.
 struct Parts<'a> {
     setup: &'a CustomResources<'a>,
     crd: &'a Definition,
@@ -161,6 +193,7 @@ struct Schema {
     kind: String,
     list_kind: String,
     schema: Arc<Structural>,
+    protobuf: Option<DeclaredType>,
 }
 
 impl Custom for Schema {
@@ -179,6 +212,10 @@ impl Custom for Schema {
         }
     }
 
+    fn protobuf(&self) -> Option<&DeclaredType> {
+        self.protobuf.as_ref()
+    }
+
     fn prune_mutated(&self, object: &mut Value) {
         let options = ConformOptions {
             track: false,
@@ -193,7 +230,7 @@ impl Custom for Schema {
 }
 
 impl Schema {
-    /// Reports whether an object is of the kind, in any version.
+    /// Reports whether an object has the kind, in any version.
     fn is_of(&self, object: &Value) -> bool {
         let version = object["apiVersion"].as_str().unwrap_or_default();
         let group = version.split_once('/').map_or("", |(group, _)| group);
@@ -261,6 +298,7 @@ impl<'a> Parts<'a> {
                 kind: crd.names.kind.clone(),
                 list_kind: crd.names.list_kind.clone(),
                 schema: version.schema.clone(),
+                protobuf: self.setup.protobuf.get(&version.name).cloned(),
             }))
             .with_defaults(self.defaults(version))
             .with_field_manager(self.field_manager(kind, "", reset))
@@ -331,9 +369,12 @@ impl<'a> Parts<'a> {
             stored: version.name == crd.storage,
             scale: version.scale.clone(),
             terminating: crd.terminating,
+            grace_period: self.setup.grace_period.clone(),
+            validation_pool: self.setup.validation_pool.clone(),
         }
     }
 
+    /// Adds `status` and `scale`, with those of their verbs that the kind itself has.
     fn add_subresources(
         &self,
         mut resource: Resource,
@@ -341,15 +382,26 @@ impl<'a> Parts<'a> {
         generic: &Generic,
     ) -> Resource {
         let kind = &generic.spec().kind;
+        let supported = resource.spec().verbs.clone();
+        let supports = |verb: &str| supported.iter().any(|v| v == verb);
+        if !supports("get") {
+            return resource;
+        }
         let verbs = ["get", "patch", "update"];
+        let verbs: Vec<&str> = verbs.into_iter().filter(|verb| supports(verb)).collect();
+        let limited = |handlers: Handlers| Handlers {
+            update: handlers.update.filter(|_| supports("update")),
+            ..handlers
+        };
         if version.has_status {
             let strategy = StatusOnly(Arc::new(self.rules(kind, version)));
             let handlers = generic.clone().with_strategy(Arc::new(strategy));
+            let handlers = limited(handlers.subresource_handlers());
             let manager = self.field_manager(kind, "status", &["metadata", "spec"]);
             let table = resource.table().clone();
             resource = resource.with_subresource(
-                Subresource::new("status", handlers.subresource_handlers())
-                    .with_verbs(verbs)
+                Subresource::new("status", handlers)
+                    .with_verbs(verbs.iter().copied())
                     .with_field_manager(manager)
                     .with_table(table),
             );
@@ -368,7 +420,7 @@ impl<'a> Parts<'a> {
                     "request to convert CR to an invalid group/version: autoscaling/v1",
                 );
             resource = resource.with_subresource(
-                Subresource::new("scale", scale_handlers(handlers))
+                Subresource::new("scale", limited(scale_handlers(handlers)))
                     .with_kind(scale, Shape::Typed(&SCALE))
                     .with_verbs(verbs)
                     .with_field_manager(manager)
@@ -392,7 +444,7 @@ impl<'a> Parts<'a> {
             .with_custom_versions(self.schemas.clone())
     }
 
-    /// Returns the function that fills in defaults. It skips objects of another kind.
+    /// Returns the function that sets defaults. It skips objects of other kinds.
     fn defaults(&self, version: &Version) -> Defaulter {
         let (schema, kind) = (version.schema.clone(), self.crd.names.kind.clone());
         Arc::new(move |object| {

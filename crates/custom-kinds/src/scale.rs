@@ -120,7 +120,7 @@ impl Scalable for Scale {
     }
 }
 
-/// Sets a number at a dotted path, and adds the objects on the way.
+/// Sets a number at a dotted path, and creates missing objects along the path.
 fn set(object: &mut Value, path: &str, n: i64) {
     let mut value = object;
     for part in path.strip_prefix('.').unwrap_or(path).split('.') {

@@ -1,10 +1,13 @@
-//! The strategies of custom resources: validation by schema, `status` on its own endpoint.
+//! The strategies of custom resources: validation by schema, and the `status` subresource.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::Arc,
+};
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
-    registry::{Reservation, Strategy, StrategyOptions, validate_metadata_update},
+    boxed_async,
+    registry::{BlockingPool, Reservation, Strategy, StrategyOptions, validate_metadata_update},
     request::RequestContext,
 };
 use kubewright_machinery::{
@@ -12,6 +15,7 @@ use kubewright_machinery::{
     field::ErrorList,
     go,
     gvk::{GroupResource, GroupVersionKind},
+    limits::fits,
     status,
     validation::names,
 };
@@ -34,11 +38,23 @@ pub(crate) struct Rules {
     /// `x-kubernetes-validations`
     pub(crate) cel: Arc<LazyRules>,
     pub(crate) status: StatusWrites,
-    /// Whether objects are stored in this version. Readers do not see the defaults of another one.
+    /// Whether objects are stored in this version. Readers do not see the defaults of other versions.
     pub(crate) stored: bool,
     pub(crate) scale: Option<Scale>,
     pub(crate) terminating: bool,
+    pub(crate) grace_period: Option<Arc<GracePeriod>>,
+    /// Validates objects that are large or have expensive rules.
+    pub(crate) validation_pool: BlockingPool,
 }
+
+/// The cost of rules that are evaluated in place: some milliseconds.
+const COST_IN_PLACE: i64 = 100_000;
+
+/// The size of objects that are validated in place, in bytes.
+const BYTES_IN_PLACE: usize = 128 << 10;
+
+/// Returns the grace period of a deletion in seconds, from the object and the requested period.
+pub(crate) type GracePeriod = dyn Fn(&Value, Option<i64>) -> i64 + Send + Sync;
 
 /// The strategy of the object itself.
 pub(crate) struct Main(pub(crate) Arc<Rules>);
@@ -55,7 +71,7 @@ const OPTIONS: StrategyOptions = StrategyOptions {
     time_to_live: None,
 };
 
-#[async_trait]
+#[boxed_async]
 impl Strategy for Main {
     fn options(&self) -> StrategyOptions {
         OPTIONS
@@ -80,8 +96,17 @@ impl Strategy for Main {
         structural::prepare_for_create(object, self.0.status);
     }
 
+    fn validation_pool(&self) -> Option<&BlockingPool> {
+        Some(&self.0.validation_pool)
+    }
+
     fn validate_create(&self, _cx: &RequestContext, object: &Value) -> ErrorList {
         self.0.rules().validate_create(object)
+    }
+
+    fn validate_create_in_place(&self, _cx: &RequestContext, object: &Value) -> Option<ErrorList> {
+        let rules = self.0.rules_in_place(object)?;
+        rules.validate_create_within(object, COST_IN_PLACE)
     }
 
     fn warnings_on_create(&self, object: &Value) -> Vec<String> {
@@ -98,6 +123,19 @@ impl Strategy for Main {
         errors
     }
 
+    fn validate_update_in_place(
+        &self,
+        cx: &RequestContext,
+        object: &Value,
+        old: &Value,
+    ) -> Option<ErrorList> {
+        let rules = self.0.rules_in_place(object)?;
+        let result = rules.validate_update_within(object, old, COST_IN_PLACE)?;
+        let mut errors = validate_metadata_update(cx, object, old);
+        errors.extend(errors_of(cx, result));
+        Some(errors)
+    }
+
     fn warnings_on_update(&self, object: &Value, old: &Value) -> Vec<String> {
         finalizer_warnings(object, old)
     }
@@ -111,6 +149,11 @@ impl Strategy for Main {
             structural::default_status(object, &self.0.schema)?;
         }
         Ok(())
+    }
+
+    fn grace_period(&self, object: &Value, requested: Option<i64>) -> Option<i64> {
+        let period = self.0.grace_period.as_ref()?;
+        Some(period(object, requested).max(0))
     }
 }
 
@@ -130,13 +173,30 @@ impl Strategy for StatusOnly {
         errors
     }
 
+    fn validation_pool(&self) -> Option<&BlockingPool> {
+        Some(&self.0.validation_pool)
+    }
+
+    fn validate_update_in_place(
+        &self,
+        cx: &RequestContext,
+        object: &Value,
+        old: &Value,
+    ) -> Option<ErrorList> {
+        let rules = self.0.rules_in_place(object)?;
+        let result = rules.validate_status_update_within(object, old, COST_IN_PLACE)?;
+        let mut errors = validate_metadata_update(cx, object, old);
+        errors.extend(errors_of(cx, result));
+        Some(errors)
+    }
+
     fn prune(&self, object: &mut Value) {
         self.0.prune(object);
     }
 }
 
 impl Rules {
-    /// Removes unknown fields, and metadata that does not fit its type.
+    /// Removes unknown fields and invalid metadata.
     fn prune(&self, object: &mut Value) {
         let options = ConformOptions {
             track: false,
@@ -146,6 +206,12 @@ impl Rules {
             // Invalid metadata is dropped, so this does not happen.
             tracing::error!(kind = %self.kind, error = %e, "cannot prune an object");
         }
+    }
+
+    /// Returns the rules if they are compiled and the object is small.
+    fn rules_in_place(&self, object: &Value) -> Option<ObjectRules<'_>> {
+        let in_place = self.cel.is_compiled(&self.schema) && fits(object, BYTES_IN_PLACE);
+        in_place.then(|| self.rules())
     }
 
     fn rules(&self) -> ObjectRules<'_> {
@@ -163,7 +229,7 @@ impl Rules {
     }
 }
 
-/// Returns the errors, and adds the warnings about errors that the stored object had already.
+/// Returns the errors, and adds warnings for errors that the stored object already had.
 fn errors_of(cx: &RequestContext, result: ValidationResult) -> ErrorList {
     result
         .warnings
@@ -173,27 +239,19 @@ fn errors_of(cx: &RequestContext, result: ValidationResult) -> ErrorList {
 }
 
 fn finalizer_warnings(object: &Value, old: &Value) -> Vec<String> {
-    let all = |object: &Value| -> Vec<String> {
-        let items = object["metadata"]["finalizers"]
-            .as_array()
-            .into_iter()
-            .flatten();
-        items.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    let known = all(old);
-    let mut added: Vec<String> = all(object)
-        .into_iter()
-        .filter(|f| !known.contains(f))
-        .collect();
-    added.sort_unstable();
-    added.dedup();
+    fn all(object: &Value) -> impl Iterator<Item = &str> {
+        let items = object["metadata"]["finalizers"].as_array();
+        items.into_iter().flatten().filter_map(Value::as_str)
+    }
+    let known: HashSet<&str> = all(old).collect();
+    let added: BTreeSet<&str> = all(object).filter(|name| !known.contains(name)).collect();
     let mut warnings = Vec::new();
     for name in added {
-        let quoted = go::quote(&name);
-        for message in names::is_qualified_name(&name) {
+        let quoted = go::quote(name);
+        for message in names::is_qualified_name(name) {
             warnings.push(format!("metadata.finalizers: {quoted}: {message}"));
         }
-        if name.contains('/') || STANDARD_FINALIZERS.contains(&name.as_str()) {
+        if name.contains('/') || STANDARD_FINALIZERS.contains(&name) {
             continue;
         }
         let with_path = if name.contains('.') {

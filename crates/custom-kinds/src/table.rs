@@ -18,7 +18,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Returns the columns of a version, or the age if it has none. A column that cannot be parsed ends the list.
+    /// Returns the columns of a version, or only the age if it has none. A column that cannot be parsed ends the list.
     pub(crate) fn new(printed: &[Column], clock: SharedClock) -> Self {
         let age = Column {
             name: "Age".into(),
@@ -122,7 +122,7 @@ fn print(value: &Value) -> String {
     }
 }
 
-/// Returns the description of a column that every kind has: the name, or the age.
+/// Returns the description of a column of every kind: the name or the age.
 fn description(i: usize) -> String {
     let column = printers::DEFAULT.columns.get(i);
     column

@@ -1,8 +1,8 @@
-//! The versions of a custom kind, served or not.
+//! The versions of a custom kind, including those that are not served.
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
+use kubewright_apiserver::boxed_async;
 use kubewright_apiserver::registry::{Equivalent, Versions};
 use kubewright_machinery::{
     Status,
@@ -30,7 +30,7 @@ struct Version {
 }
 
 impl CustomVersions {
-    /// Returns the versions of a CRD, or `None` if it has one.
+    /// Returns the versions of a CRD, or `None` if it has only one.
     pub(crate) fn of(crd: &Definition, convertible: &Arc<Convertible>) -> Option<Self> {
         let versions = crd.versions.iter().map(|version| Version {
             name: version.name.clone(),
@@ -47,7 +47,7 @@ impl CustomVersions {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Versions for CustomVersions {
     fn equivalents(&self, subresource: &str) -> Vec<Equivalent> {
         let has = |version: &&Version| match subresource {
