@@ -1,10 +1,11 @@
-//! [`Admission`]: rules of a kind that its schema cannot express.
+//! [`Admission`]: rules for objects of a kind that its schema cannot express.
 
 use std::{marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, gvk::GroupResource, status};
@@ -14,8 +15,8 @@ use crate::storage::ServedKind;
 
 /// Changes and validates the objects of a kind before they are stored.
 ///
-/// The methods are called after the object was decoded and defaulted by its schema. They see every write of the object itself,
-/// in the version of `K`; writes of subresources, such as `status`, are not passed to them.
+/// The methods are called after the object was decoded and defaulted by its schema. They are called for every write of the object
+/// itself, in the version of `K`, but not for writes of subresources such as `status`.
 ///
 /// ```
 /// use async_trait::async_trait;
@@ -50,12 +51,12 @@ pub trait Admission<K: ServedKind>: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The error is the answer to the client, here and in the other methods.
+    /// The error is returned to the client, as in the other methods.
     async fn mutate(&self, _cx: &RequestContext, _object: &mut K) -> Result<(), Status> {
         Ok(())
     }
 
-    /// Validates a new object, or one that replaces another.
+    /// Validates a new or changed object.
     async fn validate(
         &self,
         _cx: &RequestContext,
@@ -71,7 +72,7 @@ pub trait Admission<K: ServedKind>: Send + Sync + 'static {
     }
 }
 
-/// The admission of one kind as a plugin of the server.
+/// The admission of a kind, as a plugin of the server.
 pub(crate) struct Typed<K> {
     admission: Arc<dyn Admission<K>>,
     resource: GroupResource,
@@ -99,12 +100,12 @@ impl<K: ServedKind> Typed<K> {
     }
 }
 
-/// Decodes an object. One that does not fit its type is left to validation, which rejects it with a better message.
+/// Decodes an object. Objects that do not fit the type are left to validation, which rejects them with a better message.
 fn decode<K: ServedKind>(object: &Value) -> Option<K> {
     serde_json::from_value(object.clone()).ok()
 }
 
-#[async_trait]
+#[boxed_async]
 impl<K: ServedKind> Plugin for Typed<K> {
     async fn mutate(
         &self,
@@ -121,7 +122,7 @@ impl<K: ServedKind> Plugin for Typed<K> {
         let mut typed = before.clone();
         self.admission.mutate(cx, &mut typed).await?;
         let after = serde_json::to_value(&typed).map_err(status::internal)?;
-        // An object that is not changed keeps the form in which it was sent.
+        // An object that was not changed keeps its original form.
         if after != serde_json::to_value(&before).map_err(status::internal)? {
             *object = after;
         }

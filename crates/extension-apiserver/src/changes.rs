@@ -9,15 +9,15 @@ use tokio::sync::watch;
 
 use crate::storage::ServedKind;
 
-/// A change of the data. The `resourceVersion` of the object is the version of the data after it.
+/// A change of the data. The `resourceVersion` of the object is the version of the data after the change.
 #[derive(Clone, Debug)]
 pub struct Change<K> {
     /// The kind of the change.
     pub kind: ChangeKind,
     /// The object after the change; after a deletion, its last state with the version of the deletion.
     pub object: K,
-    /// The object before the change, if it is known. Watches with selectors need it to tell an object that starts to match from
-    /// one that has matched before.
+    /// The object before the change, if known. Watches with selectors need it to distinguish objects that start to match from
+    /// those that already matched.
     pub previous: Option<K>,
 }
 
@@ -28,17 +28,17 @@ pub enum ChangeKind {
     Created,
     /// The object has changed.
     Updated,
-    /// The object is gone.
+    /// The object was deleted.
     Deleted,
 }
 
 /// A stream of changes. An error ends the watch.
 pub type Changes<K> = Pin<Box<dyn Stream<Item = Result<Change<K>, Status>> + Send>>;
 
-/// A log of the last changes, from which watches are served. Clones share it.
+/// A log of the latest changes, which serves watches. Clones share it.
 ///
-/// It counts the version of the data: [`record`](Self::record) sets it on the object. Call it while you hold the lock, or the
-/// transaction, under which the data changes, so that the order of the log is that of the data.
+/// It maintains the version of the data: [`record`](Self::record) sets it on the object. Call it while holding the lock, or
+/// within the transaction, that protects the data, so that the log and the data have the same order.
 ///
 /// ```
 /// # extern crate kubewright_resource as kubewright;
@@ -74,7 +74,7 @@ struct Log<K> {
     version: u64,
 }
 
-/// The version of data that has not changed. It is not 0, which is "any version" to clients.
+/// The version of unchanged data. It is not 0, which means "any version" to clients.
 const FIRST_VERSION: u64 = 1;
 
 impl<K> Clone for ChangeFeed<K> {
@@ -84,12 +84,12 @@ impl<K> Clone for ChangeFeed<K> {
 }
 
 impl<K: ServedKind> ChangeFeed<K> {
-    /// Returns an empty log that keeps this many changes. A watch that falls behind them ends, and its client lists again.
+    /// Returns an empty log with a capacity. A watch that falls behind by more changes ends, and its client lists again.
     pub fn new(capacity: usize) -> Self {
         Self::starting_at(capacity, FIRST_VERSION)
     }
 
-    /// Returns an empty log for data that has this version already.
+    /// Returns an empty log for data that already has a version.
     pub fn starting_at(capacity: usize, version: u64) -> Self {
         Self(Arc::new(Shared {
             log: Mutex::new(Log {
@@ -175,7 +175,7 @@ struct Reader<K> {
 impl<K: ServedKind> Reader<K> {
     async fn next(&mut self) -> Option<Result<Change<K>, Status>> {
         loop {
-            // Mark the version as seen before the log is read, so that no later change is missed.
+            // Marks the version as seen before the log is read, so that no later change is missed.
             self.versions.borrow_and_update();
             match self.feed.first_after(self.after) {
                 Ok(Some((version, change))) => {

@@ -1,8 +1,8 @@
 //! API servers of your own, with kinds from Rust types.
 //!
-//! The types are those of an operator: `kube::CustomResource` with `#[derive(Schema)]`. The type gives a kind its names, its
+//! The types are those of an operator: `kube::CustomResource` with `#[derive(Schema)]`. They determine the names of a kind, its
 //! schema with defaults and validation rules, strict decoding, OpenAPI documents, printer columns, selectable fields, `status`
-//! and `scale`. The objects live in a store ([`ExtensionServerBuilder::store`]), or wherever a [`Storage`] finds them.
+//! and `scale`. Objects are in a store ([`ExtensionServerBuilder::store`]), or wherever a [`Storage`] finds them.
 //!
 //! ```
 //! # extern crate kubewright_resource as kubewright;
@@ -54,9 +54,15 @@
 //! | `server` | [`ExtensionServer`] and its builder |
 //! | `kind` | [`Kind`]: a kind with its data, versions, subresources, admission and table |
 //! | `storage` | [`Storage`]: the data of a kind |
-//! | `changes` | [`ChangeFeed`]: a log of changes that watches are served from |
-//! | `reads`, `store` | a storage as handlers of reads, and as a store of the generic registry |
+//! | `protobuf` | the protobuf form of a kind |
+//! | `changes` | [`ChangeFeed`]: a log of changes, which serves watches |
+//! | `server_store` | [`ServerStore`]: the store of a server's kinds |
+//! | `encoded` | the encoded forms of shared objects |
+//! | `reads`, `store` | adapters of a storage: handlers of reads, and a store for the generic registry |
 //! | `subresource`, `admission`, `rows` | the typed extensions of a kind |
+//! | `deletion` | graceful deletion |
+//! | `guard` | panics in streams of authors |
+//! | `streams` | logs, commands and port forwarding |
 //! | `delegation` | authentication and authorization by the API server of the cluster (feature `runtime`) |
 //! | `flags` | [`ServerFlags`]: conventional flags |
 //! | `registration`, `tls` | APIServices, and serving with TLS (feature `runtime`) |
@@ -65,30 +71,44 @@ mod admission;
 mod changes;
 #[cfg(feature = "runtime")]
 mod delegation;
+mod deletion;
+mod encoded;
 mod flags;
+mod guard;
 mod kind;
+mod protobuf;
 mod reads;
 #[cfg(feature = "runtime")]
 mod registration;
 mod rows;
 mod server;
+mod server_store;
 mod storage;
 mod store;
+mod streams;
 mod subresource;
 #[cfg(feature = "runtime")]
 mod tls;
 
 pub use admission::Admission;
+/// The attribute for implementations of the traits of this crate.
+pub use async_trait::async_trait;
 pub use changes::{Change, ChangeFeed, ChangeKind, Changes};
 #[cfg(feature = "runtime")]
 pub use delegation::{Delegation, DelegationError};
-pub use flags::{FlagError, ServerFlags};
-pub use kind::Kind;
+pub use deletion::GracefulDeletion;
+pub use flags::{
+    AuditError, AuditFlags, DelegationOptions, FlagError, Lookup, ProxyOptions, ServerFlags,
+    StoreFlags,
+};
+pub use kind::{Kind, SubresourceVerbs};
 #[cfg(feature = "runtime")]
 pub use registration::Registration;
 pub use rows::{Column, Rows};
 pub use server::{BuildError, ExtensionServer, ExtensionServerBuilder};
+pub use server_store::{OpenStoreError, ServerStore};
 pub use storage::{ListQuery, Listing, ServedKind, Storage, Verbs};
+pub use streams::{ExecSubresource, LogStream, LogSubresource, PortForwardSubresource, log_of};
 pub use subresource::{Access, Subresource};
 #[cfg(feature = "runtime")]
 pub use tls::ServeError;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
-    Object,
+    Object, boxed_async,
     registry::{Generic, Get, Items, List, ObjectList},
     request::{GetOptions, ListOptions, Match, RequestContext},
 };
@@ -12,6 +11,7 @@ use kubewright_machinery::{Status, status};
 use serde_json::Value;
 
 use crate::{
+    encoded::Encoded,
     storage::{ListQuery, ServedKind, Storage},
     store::check_path,
 };
@@ -21,15 +21,20 @@ pub(crate) struct Reads<K> {
     storage: Arc<dyn Storage<K>>,
     /// Shows objects in the served version.
     generic: Generic,
+    encoded: Encoded<K>,
 }
 
 impl<K: ServedKind> Reads<K> {
     pub(crate) fn new(storage: Arc<dyn Storage<K>>, generic: Generic) -> Self {
-        Self { storage, generic }
+        Self {
+            storage,
+            generic,
+            encoded: Encoded::default(),
+        }
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl<K: ServedKind> Get for Reads<K> {
     async fn get(
         &self,
@@ -39,16 +44,41 @@ impl<K: ServedKind> Get for Reads<K> {
     ) -> Result<Object, Status> {
         let spec = self.generic.spec();
         let not_found = || status::not_found(&spec.group_resource(), name);
-        let found = self.storage.get(cx.namespace(), name).await?;
+        let found = self.storage.get_shared(cx.namespace(), name).await?;
         let found = found.ok_or_else(not_found)?;
-        check_path(&found, &self.generic.key(cx.namespace(), name).path)?;
-        let value = serde_json::to_value(&found).map_err(status::internal)?;
-        let served = self.generic.served(vec![value]).await?;
+        check_path(&*found, &self.generic.key(cx.namespace(), name).path)?;
+        let served = self.encode(&[found]).await?;
         served.into_iter().next().ok_or_else(not_found)
     }
 }
 
-#[async_trait]
+impl<K: ServedKind> Reads<K> {
+    /// Returns the served form of objects.
+    async fn encode(&self, items: &[Arc<K>]) -> Result<Vec<Object>, Status> {
+        let known = self.encoded.known(items);
+        let new: Vec<&Arc<K>> = items
+            .iter()
+            .zip(&known)
+            .filter_map(|(item, known)| known.is_none().then_some(item))
+            .collect();
+        let values = new.iter().map(|item| serde_json::to_value(&***item));
+        let values: Vec<Value> = values.collect::<Result<_, _>>().map_err(status::internal)?;
+        let served = self.generic.served(values).await?;
+        if served.len() != new.len() {
+            return Err(status::internal("an object was lost in conversion"));
+        }
+        for (item, object) in new.iter().zip(&served) {
+            self.encoded.remember(item, object);
+        }
+        let mut served = served.into_iter();
+        let all = known
+            .into_iter()
+            .map(|known| known.or_else(|| served.next()));
+        Ok(all.flatten().collect())
+    }
+}
+
+#[boxed_async]
 impl<K: ServedKind> List for Reads<K> {
     async fn list(&self, cx: &RequestContext, options: &ListOptions) -> Result<ObjectList, Status> {
         let query = ListQuery {
@@ -69,9 +99,7 @@ impl<K: ServedKind> List for Reads<K> {
                 "The resourceVersion for the provided list is too old.",
             ));
         }
-        let values = listing.items.iter().map(serde_json::to_value);
-        let values: Vec<Value> = values.collect::<Result<_, _>>().map_err(status::internal)?;
-        let mut objects = self.generic.served(values).await?;
+        let mut objects = self.encode(&listing.items).await?;
         let namespace = query.namespace.as_deref();
         objects.retain(|object| {
             namespace.is_none_or(|namespace| *object.summary.namespace == *namespace)

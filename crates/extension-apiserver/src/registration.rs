@@ -1,10 +1,12 @@
 //! [`Registration`]: the APIServices of a server.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
 use kube::Client;
 use kubewright_apiserver::ApiServer;
 use serde_json::{Value, json};
 
-/// The APIServices that lead the API server of a cluster to an extension server.
+/// The APIServices that register an extension server with the API server of a cluster.
 ///
 /// ```
 /// use kubewright_extension_apiserver::{ExtensionServer, Registration};
@@ -23,6 +25,8 @@ pub struct Registration {
     group_priority: i32,
     ca_bundle: Option<String>,
     manager: String,
+    /// The host of a server outside the cluster.
+    external: Option<IpAddr>,
 }
 
 impl Registration {
@@ -36,6 +40,7 @@ impl Registration {
             port: 443,
             group_priority: 1000,
             ca_bundle: None,
+            external: None,
         }
     }
 
@@ -45,13 +50,33 @@ impl Registration {
         self
     }
 
-    /// Sets the place of the groups in discovery (default: 1000, as for custom resources).
+    /// Registers a server outside the cluster: [`apply`](Self::apply) also creates the namespace, and the Service as an alias of
+    /// the address (type `ExternalName`). The API server must reach the address. An unspecified one, such as `0.0.0.0`, stands for
+    /// this machine.
+    ///
+    /// ```
+    /// use kubewright_extension_apiserver::Registration;
+    ///
+    /// let registration = Registration::new("sky-system", "sky");
+    /// let registration = registration.external(([127, 0, 0, 1], 8443).into());
+    /// # let _ = registration;
+    /// ```
+    pub fn external(mut self, address: SocketAddr) -> Self {
+        self.port = address.port();
+        self.external = Some(match address.ip() {
+            ip if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            ip => ip,
+        });
+        self
+    }
+
+    /// Sets the `groupPriorityMinimum` of the groups (default: 1000, as for custom resources).
     pub fn group_priority(mut self, priority: i32) -> Self {
         self.group_priority = priority;
         self
     }
 
-    /// Sets the authorities of the server's certificate, as PEM (default: whoever keeps the certificate writes them).
+    /// Sets the certificate authorities of the server as PEM (default: set by the component that maintains the certificate).
     pub fn ca_bundle(mut self, pem: impl AsRef<[u8]>) -> Self {
         use base64::{Engine, engine::general_purpose::STANDARD};
         self.ca_bundle = Some(STANDARD.encode(pem));
@@ -90,24 +115,55 @@ impl Registration {
         })
     }
 
+    /// Returns the namespace and the Service of a server outside the cluster, with their paths.
+    fn service(&self) -> Vec<(String, Value)> {
+        let Some(host) = self.external else {
+            return Vec::new();
+        };
+        let (namespace, name) = (&self.namespace, &self.service);
+        let path = format!("/api/v1/namespaces/{namespace}");
+        let service = json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"namespace": namespace, "name": name},
+            "spec": {"type": "ExternalName", "externalName": host.to_string()},
+        });
+        let namespace = json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace},
+        });
+        vec![
+            (path.clone(), namespace),
+            (format!("{path}/services/{name}"), service),
+        ]
+    }
+
     /// Applies the APIServices of a server. The field manager is the name of the Service.
     ///
     /// # Errors
     ///
-    /// Fails if a request fails, for instance because somebody else owns a field of an APIService.
+    /// Fails if a request fails, for instance because another field manager owns a field of an APIService.
     pub async fn apply(&self, client: &Client, server: &ApiServer) -> Result<(), kube::Error> {
+        for (path, object) in self.service() {
+            self.apply_one(client, &path, &object).await?;
+        }
         for object in self.api_services(server) {
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            let path = format!(
-                "/apis/apiregistration.k8s.io/v1/apiservices/{name}?fieldManager={}",
-                self.manager
-            );
-            let request = http::Request::patch(path)
-                .header("content-type", "application/apply-patch+yaml")
-                .body(object.to_string().into_bytes())
-                .map_err(kube::Error::HttpError)?;
-            client.request::<Value>(request).await?;
+            let path = format!("/apis/apiregistration.k8s.io/v1/apiservices/{name}");
+            self.apply_one(client, &path, &object).await?;
         }
         Ok(())
+    }
+
+    async fn apply_one(
+        &self,
+        client: &Client,
+        path: &str,
+        object: &Value,
+    ) -> Result<(), kube::Error> {
+        let request = http::Request::patch(format!("{path}?fieldManager={}", self.manager))
+            .header("content-type", "application/apply-patch+yaml")
+            .body(object.to_string().into_bytes())
+            .map_err(kube::Error::HttpError)?;
+        client.request::<Value>(request).await.map(drop)
     }
 }

@@ -1,4 +1,4 @@
-//! [`Rows`]: the table that `kubectl get` prints, from typed objects.
+//! [`Rows`]: the table that `kubectl get` prints, built from typed objects.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -25,7 +25,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Returns a column with a type of OpenAPI: `string`, `integer`, `number`, `boolean` or `date`.
+    /// Returns a column with an OpenAPI type: `string`, `integer`, `number`, `boolean` or `date`.
     pub fn new(name: impl Into<String>, ty: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -59,7 +59,7 @@ impl Column {
     }
 }
 
-/// The table of a kind, where printer columns are not enough.
+/// The table of a kind, for tables that printer columns cannot express.
 ///
 /// ```
 /// # extern crate kubewright_resource as kubewright;
@@ -129,7 +129,7 @@ impl<K: ServedKind> Table for TypedRows<K> {
             Ok(object) => self.rows.cells(&object),
             Err(_) => vec![object["metadata"]["name"].clone()],
         };
-        // A row has as many cells as the table has columns.
+        // A row must have as many cells as the table has columns.
         cells.resize(self.width, Value::Null);
         cells
     }

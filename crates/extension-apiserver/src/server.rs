@@ -1,16 +1,19 @@
 //! [`ExtensionServer`]: an API server of typed kinds.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 
+use futures_util::future::{BoxFuture, join_all};
 use http::{Request, Response};
 use kubewright_apiserver::{
     ApiServer, ApiServerBuilder, Body,
     admission::{AdmissionChain, Plugin},
+    audit::{Policy, Sink},
     registry::{Registry, RegistryBuilder, Resource},
 };
 use kubewright_machinery::version::compare_kube_versions;
 use kubewright_serve::Server;
 use kubewright_store::Store;
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 
 use crate::{
@@ -18,7 +21,7 @@ use crate::{
     storage::{ServedKind, Storage},
 };
 
-/// An API server of one's own. Clones share it.
+/// An API server with your own kinds. Clones share it.
 ///
 /// ```
 /// # extern crate kubewright_resource as kubewright;
@@ -54,16 +57,24 @@ use crate::{
 #[derive(Clone)]
 pub struct ExtensionServer {
     api: ApiServer,
+    shutdown_delay: Duration,
+    /// Work beside the requests, until it is started.
+    background: Arc<Mutex<Vec<BoxFuture<'static, ()>>>>,
 }
 
 /// Configures and builds an [`ExtensionServer`].
 #[derive(Default)]
 pub struct ExtensionServerBuilder {
-    kinds: Vec<Result<Built, BuildError>>,
+    kinds: Vec<BuildKind>,
+    store: Option<Arc<dyn Store>>,
     resources: Vec<Resource>,
     plugins: Vec<Arc<dyn Plugin>>,
     configure: Option<Configure>,
+    shutdown_delay: Duration,
 }
+
+/// Builds a kind, whose objects may be in the store of the server.
+type BuildKind = Box<dyn FnOnce(Option<&Arc<dyn Store>>) -> Result<Built, BuildError> + Send>;
 
 type Configure = Box<dyn FnOnce(ApiServerBuilder) -> ApiServerBuilder + Send>;
 
@@ -78,49 +89,79 @@ pub struct BuildError {
 }
 
 impl ExtensionServer {
-    /// Returns a builder of a server without kinds, on which everybody is anonymous and allowed everything.
+    /// Returns a builder of a server without kinds, where every user is anonymous and may do everything.
     pub fn builder() -> ExtensionServerBuilder {
         ExtensionServerBuilder::default()
     }
 
-    /// Returns the server of the framework, a `tower::Service`.
+    /// Returns the underlying server, a `tower::Service`.
     pub fn api(&self) -> &ApiServer {
         &self.api
     }
 
-    /// Answers a request.
+    /// Handles a request.
     pub async fn handle(&self, request: Request<Body>) -> Response<Body> {
         self.api.handle(request).await
     }
 
-    /// Serves HTTP without TLS until `shutdown` completes, and finishes the requests in flight.
+    /// Serves HTTP without TLS until `shutdown` completes.
+    ///
+    /// Then `/readyz` fails, and after [`shutdown_delay`](ExtensionServerBuilder::shutdown_delay) the listener is closed. Requests
+    /// in flight finish, and upgraded connections have some seconds to end.
     pub async fn serve(&self, listener: TcpListener, shutdown: impl Future<Output = ()> + Send) {
         let server = Server::new(listener);
-        server.serve(self.api.clone(), shutdown).await;
+        tokio::select! {
+            () = server.serve(self.api.clone(), self.stopping(shutdown)) => {}
+            () = self.maintain() => {}
+        }
+    }
+
+    /// Continues [graceful deletions](crate::GracefulDeletion) that were interrupted. Never returns.
+    ///
+    /// A server that is served does so by itself. Call this for one whose requests come in process.
+    pub async fn maintain(&self) {
+        let tasks = std::mem::take(&mut *self.background.lock());
+        join_all(tasks).await;
+        // There is nothing to do, or somebody else does it.
+        std::future::pending().await
+    }
+
+    /// Completes when the listener must be closed: some time after `shutdown`.
+    pub(crate) async fn stopping(&self, shutdown: impl Future<Output = ()>) {
+        shutdown.await;
+        self.api.begin_shutdown();
+        tokio::time::sleep(self.shutdown_delay).await;
     }
 }
 
 impl ExtensionServerBuilder {
-    /// Serves a kind whose data is in a [`Storage`].
+    /// Serves a kind with the data of a [`Storage`].
     #[must_use]
     pub fn serve<K: ServedKind>(self, storage: impl Storage<K>) -> Self {
         self.kind(Kind::computed(storage))
     }
 
-    /// Serves a kind whose objects are kept in a store, with every verb.
+    /// Serves a kind with objects in a store, with every verb.
     #[must_use]
     pub fn store<K: ServedKind>(self, store: Arc<dyn Store>) -> Self {
         self.kind(Kind::<K>::stored(store))
     }
 
-    /// Serves a kind with subresources, admission or a table of its own.
+    /// Serves a kind, which may have subresources, admission or a custom table.
     #[must_use]
     pub fn kind<K: ServedKind>(mut self, kind: Kind<K>) -> Self {
-        self.kinds.push(kind.build());
+        self.kinds.push(Box::new(move |store| kind.build(store)));
         self
     }
 
-    /// Serves a resource of the framework, which has no type.
+    /// Sets the store of the kinds that are [stored by the server](Kind::stored_by_server).
+    #[must_use]
+    pub fn default_store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Serves a resource of the underlying framework, without a Rust type.
     #[must_use]
     pub fn resource(mut self, resource: impl Into<Resource>) -> Self {
         self.resources.push(resource.into());
@@ -134,7 +175,7 @@ impl ExtensionServerBuilder {
         self
     }
 
-    /// Configures the server of the framework: authentication, authorization, health checks. Several calls add up.
+    /// Configures the underlying server: authentication, authorization, health checks. Can be called several times.
     #[must_use]
     pub fn configure(
         mut self,
@@ -147,6 +188,21 @@ impl ExtensionServerBuilder {
         self
     }
 
+    /// Records audit events: the policy selects them, and the sink takes them (default: none). The
+    /// [flags](crate::AuditFlags) can do it too.
+    #[must_use]
+    pub fn audit(self, policy: Policy, sink: Arc<dyn Sink>) -> Self {
+        self.configure(|server| server.audit(policy, sink))
+    }
+
+    /// Sets how long the server accepts requests after the shutdown has begun and `/readyz` fails (default: not at all). A
+    /// load balancer needs some seconds to stop sending them.
+    #[must_use]
+    pub fn shutdown_delay(mut self, delay: Duration) -> Self {
+        self.shutdown_delay = delay;
+        self
+    }
+
     /// Delegates authentication and authorization to the API server of a cluster.
     #[cfg(feature = "runtime")]
     #[must_use]
@@ -155,16 +211,34 @@ impl ExtensionServerBuilder {
         self.configure(move |server| delegation.apply(server))
     }
 
+    /// Rejects objects in namespaces that do not exist in the cluster, and new objects in terminating namespaces, as the
+    /// admission plugin `NamespaceLifecycle` does. Otherwise, objects can be created in a namespace after its contents were
+    /// deleted. The account of the server needs the permission to get namespaces.
+    #[cfg(feature = "runtime")]
+    #[must_use]
+    pub fn check_namespaces(self, delegation: &crate::Delegation) -> Self {
+        self.check_namespaces_with(delegation.client())
+    }
+
+    /// Enables [`check_namespaces`](Self::check_namespaces) with a client, for servers that do not delegate.
+    #[cfg(feature = "runtime")]
+    #[must_use]
+    pub fn check_namespaces_with(self, client: kube::Client) -> Self {
+        self.plugin(Arc::new(crate::delegation::namespace_lifecycle(client)))
+    }
+
     /// Builds the server.
     ///
     /// # Errors
     ///
-    /// Fails if the schema of a kind is invalid.
+    /// Fails if the schema of a kind is invalid, or if a kind needs the store of the server and none is set.
     pub fn build(self) -> Result<ExtensionServer, BuildError> {
         let mut resources = self.resources;
         let mut plugins = Vec::new();
+        let mut background = Vec::new();
         for kind in self.kinds {
-            let kind = kind?;
+            let kind = kind(self.store.as_ref())?;
+            background.extend(kind.background);
             resources.extend(kind.resources);
             plugins.extend(kind.plugins);
         }
@@ -180,11 +254,13 @@ impl ExtensionServerBuilder {
         };
         Ok(ExtensionServer {
             api: builder.build(),
+            shutdown_delay: self.shutdown_delay,
+            background: Arc::new(Mutex::new(background)),
         })
     }
 }
 
-/// Returns the registry of these resources: versions by priority, otherwise in the order in which they were added.
+/// Returns the registry of the resources: versions by priority, otherwise in the order of registration.
 fn registry(mut resources: Vec<Resource>) -> Registry {
     resources.sort_by(|a, b| {
         let (a, b) = (&a.spec().group_version, &b.spec().group_version);

@@ -1,4 +1,6 @@
-//! [`Storage`]: the data of a kind, wherever it lives.
+//! [`Storage`]: the data of a kind.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use kubewright_machinery::{Status, fields::FieldSelector, labels::LabelSelector, status};
@@ -12,8 +14,8 @@ pub trait ServedKind: CustomKind + DeserializeOwned + Clone + Send + Sync {}
 
 impl<K: CustomKind + DeserializeOwned + Clone + Send + Sync> ServedKind for K {}
 
-/// The verbs that a [`Storage`] supports. Discovery lists those that follow from them: `patch` from `get` and `update`,
-/// `deletecollection` from `list` and `delete`.
+/// The verbs that a [`Storage`] supports. Derived verbs are listed in discovery too: `patch` requires `get` and `update`, and
+/// `deletecollection` requires `list` and `delete`.
 ///
 /// ```
 /// use kubewright_extension_apiserver::Verbs;
@@ -59,24 +61,24 @@ impl Verbs {
     };
 }
 
-/// The objects that a list asks for.
+/// The objects that a list requests.
 ///
-/// A storage may use all of it or nothing: the server applies the namespace and the selectors to what the storage returns.
+/// A storage can use any or none of it: the server applies the namespace and the selectors to the returned objects.
 #[derive(Clone, Debug, Default)]
 pub struct ListQuery {
-    /// The namespace; `None` is all of them.
+    /// The namespace; `None` for all namespaces.
     pub namespace: Option<String>,
     /// The label selector.
     pub labels: LabelSelector,
     /// The field selector.
     pub fields: FieldSelector,
-    /// The maximum number of objects; `None` is no limit.
+    /// The maximum number of objects; `None` for no limit.
     pub limit: Option<usize>,
-    /// The [`next`](Listing::next) of the page before.
+    /// The [`next`](Listing::next) of the previous page.
     pub start: Option<String>,
 }
 
-/// The answer to a list, or a page of it.
+/// The result of a list, or a page of it.
 ///
 /// ```
 /// use kubewright_extension_apiserver::Listing;
@@ -84,21 +86,28 @@ pub struct ListQuery {
 /// let page = Listing::new(vec!["mars", "venus"]).version(7).next("venus");
 /// assert_eq!(page.next.as_deref(), Some("venus"));
 /// ```
+///
+/// A storage that keeps its objects in memory should return [shared](Self::shared) ones, which the server encodes only once.
 #[derive(Clone, Debug)]
 pub struct Listing<K> {
-    /// The objects, in the order of namespaces and names.
-    pub items: Vec<K>,
-    /// The version of the data, which a watch continues at; 0 if it has none.
+    /// The objects, sorted by namespace and name.
+    pub items: Vec<Arc<K>>,
+    /// The version of the data, at which a watch continues; 0 if the data has no version.
     pub version: u64,
-    /// The start of the next page, in any form; `None` at the end.
+    /// A token for the start of the next page, in any form; `None` at the end.
     pub next: Option<String>,
-    /// The number of objects after this page, if it is known.
+    /// The number of objects after this page, if known.
     pub remaining: Option<u64>,
 }
 
 impl<K> Listing<K> {
     /// Returns a list of all objects.
     pub fn new(items: Vec<K>) -> Self {
+        Self::shared(items.into_iter().map(Arc::new).collect())
+    }
+
+    /// Returns a list of all objects, which the storage keeps. An object that is returned again is not encoded again.
+    pub fn shared(items: Vec<Arc<K>>) -> Self {
         Self {
             items,
             version: 0,
@@ -114,7 +123,7 @@ impl<K> Listing<K> {
         self
     }
 
-    /// Makes it a page that is followed by another.
+    /// Declares that another page follows.
     #[must_use]
     pub fn next(mut self, next: impl Into<String>) -> Self {
         self.next = Some(next.into());
@@ -124,12 +133,12 @@ impl<K> Listing<K> {
 
 /// The data of a kind: a database, another API, a computation.
 ///
-/// Implement the methods of the verbs that [`verbs`](Self::verbs) returns. The server does the rest: objects are decoded,
-/// defaulted and validated by the schema of the type, patches and server-side apply are computed, finalizers hold objects that
-/// are deleted.
+/// Implement the methods for the verbs that [`verbs`](Self::verbs) returns. The server handles the rest: it decodes, defaults and
+/// validates objects by the schema of the type, computes patches and server-side apply, and delays the deletion of objects with
+/// finalizers.
 ///
-/// Objects that can be changed or watched carry a `metadata.resourceVersion`, a decimal number that grows with each change of
-/// the data; [`ChangeFeed`](crate::ChangeFeed) counts it. The namespace is empty for cluster-scoped kinds.
+/// Objects that can be changed or watched need a `metadata.resourceVersion`, a decimal number that grows with each change of
+/// the data; [`ChangeFeed`](crate::ChangeFeed) maintains it. The namespace is empty for cluster-scoped kinds.
 ///
 /// ```
 /// use async_trait::async_trait;
@@ -169,16 +178,22 @@ impl<K> Listing<K> {
 /// ```
 #[async_trait]
 pub trait Storage<K: ServedKind>: Send + Sync + 'static {
-    /// Returns the verbs that it supports.
+    /// Returns the supported verbs.
     fn verbs(&self) -> Verbs;
 
-    /// Returns an object, or `None` if there is none of that name.
+    /// Returns an object, or `None` if it does not exist.
     ///
     /// # Errors
     ///
-    /// The error is the answer to the client, here and in every other method.
+    /// The error is returned to the client, as in every other method.
     async fn get(&self, _namespace: &str, _name: &str) -> Result<Option<K>, Status> {
         Err(unsupported("get"))
+    }
+
+    /// Returns an object that the storage keeps and returns again, so that it is encoded only once (default: what
+    /// [`get`](Self::get) returns). Implement one of both.
+    async fn get_shared(&self, namespace: &str, name: &str) -> Result<Option<Arc<K>>, Status> {
+        Ok(self.get(namespace, name).await?.map(Arc::new))
     }
 
     /// Returns the objects that a query selects, or the first page of them.
@@ -186,13 +201,13 @@ pub trait Storage<K: ServedKind>: Send + Sync + 'static {
         Err(unsupported("list"))
     }
 
-    /// Returns the changes after a version of the data, in order. [`ChangeFeed::changes`](crate::ChangeFeed::changes) is one
-    /// source of them.
+    /// Returns the changes after a version of the data, in order. [`ChangeFeed::changes`](crate::ChangeFeed::changes) can provide
+    /// them.
     async fn watch(&self, _after: u64) -> Result<Changes<K>, Status> {
         Err(unsupported("watch"))
     }
 
-    /// Returns the current version of the data, which watches start at. Defaults to that of a list.
+    /// Returns the current version of the data, at which watches start (default: that of a list).
     async fn version(&self) -> Result<u64, Status> {
         let query = ListQuery {
             limit: Some(1),
@@ -201,7 +216,7 @@ pub trait Storage<K: ServedKind>: Send + Sync + 'static {
         Ok(self.list(&query).await?.version)
     }
 
-    /// Stores a new object and returns it with its `resourceVersion`. It is valid and has its name, uid and creation time.
+    /// Stores a new object, and returns it with its `resourceVersion`. The object is valid and has a name, uid and creation time.
     ///
     /// # Errors
     ///
@@ -210,16 +225,16 @@ pub trait Storage<K: ServedKind>: Send + Sync + 'static {
         Err(unsupported("create"))
     }
 
-    /// Replaces the object whose `resourceVersion` is that of the given one, and returns it with its new `resourceVersion`.
+    /// Replaces the object with the same `resourceVersion`, and returns it with its new `resourceVersion`.
     ///
     /// # Errors
     ///
-    /// Return [`status::conflict`] if the object has changed since; the server then tries again with the newer object.
+    /// Return [`status::conflict`] if the object has changed since; the server then retries with the newer object.
     async fn update(&self, _object: K) -> Result<K, Status> {
         Err(unsupported("update"))
     }
 
-    /// Deletes an object, which is the one that `get` returned last.
+    /// Deletes an object, as returned by the last `get`.
     async fn delete(&self, _object: &K) -> Result<(), Status> {
         Err(unsupported("delete"))
     }

@@ -1,9 +1,8 @@
-//! [`StorageStore`]: a [`Storage`] behind the store port, so that the generic registry writes and watches it.
+//! [`StorageStore`]: an adapter that makes a [`Storage`] a store, so that the generic registry can write and watch it.
 
 use std::{ops::ControlFlow, sync::Arc};
 
 use async_trait::async_trait;
-use futures_util::StreamExt;
 use kubewright_machinery::{
     Status,
     status::{self, Reason},
@@ -15,6 +14,7 @@ use kubewright_store::{
 
 use crate::{
     changes::{self, Changes},
+    guard,
     storage::{ListQuery, ServedKind, Storage},
 };
 
@@ -23,7 +23,7 @@ const PAGE: usize = 500;
 /// The maximum number of pages of a list.
 const MAX_PAGES: usize = 100_000;
 
-/// A storage as a store. Its only collection is that of its kind.
+/// A storage as a store with a single collection.
 pub(crate) struct StorageStore<K> {
     storage: Arc<dyn Storage<K>>,
 }
@@ -33,7 +33,7 @@ impl<K: ServedKind> StorageStore<K> {
         Self { storage }
     }
 
-    /// Returns the objects of a namespace, or all, in the order of their paths, and the version of the data.
+    /// Returns all objects, or those of a namespace, sorted by path, and the version of the data.
     async fn all(&self, namespace: Option<String>) -> Result<(Vec<Entry>, u64), Status> {
         let mut query = ListQuery {
             namespace,
@@ -44,11 +44,14 @@ impl<K: ServedKind> StorageStore<K> {
         for _ in 0..MAX_PAGES {
             let page = self.storage.list(&query).await?;
             for object in &page.items {
-                entries.push(self.entry(object)?);
+                entries.push(self.entry(&**object)?);
             }
-            if page.next.is_none() || page.next == query.start {
+            if page.next.is_none() {
                 entries.sort_by(|a, b| a.path.cmp(&b.path));
                 return Ok((entries, page.version));
+            }
+            if page.next == query.start {
+                break;
             }
             query.start = page.next;
         }
@@ -82,15 +85,16 @@ impl<K: ServedKind> StorageStore<K> {
 
     async fn read(&self, key: &Key) -> Result<Option<(K, Entry)>, Status> {
         let (namespace, name) = parts(&key.path);
-        let Some(object) = self.storage.get(namespace, name).await? else {
+        let Some(object) = self.storage.get_shared(namespace, name).await? else {
             return Ok(None);
         };
+        let object = Arc::unwrap_or_clone(object);
         check_path(&object, &key.path)?;
         let entry = self.entry(&object)?;
         Ok(Some((object, entry)))
     }
 
-    /// Returns the current object if it is at the expected revision; otherwise the conflict.
+    /// Returns the current object if it is at the expected revision, or a conflict.
     async fn expect(&self, key: &Key, expected: Revision) -> Result<(K, Entry), WriteError> {
         match self.read(key).await.map_err(write_failure)? {
             Some((object, entry)) if entry.revision == expected => Ok((object, entry)),
@@ -109,12 +113,12 @@ fn path_of<K: ServedKind>(object: &K) -> Arc<str> {
     }
 }
 
-/// Returns namespace and name of a path.
+/// Returns the namespace and name of a path.
 fn parts(path: &str) -> (&str, &str) {
     path.split_once('/').unwrap_or(("", path))
 }
 
-/// Checks that the storage returned the object that it was asked for.
+/// Checks that the storage returned the requested object.
 pub(crate) fn check_path<K: ServedKind>(object: &K, expected: &str) -> Result<(), Status> {
     let actual = path_of(object);
     if *actual == *expected {
@@ -158,7 +162,7 @@ impl<K: ServedKind> Store for StorageStore<K> {
         let current = Revision(version);
         match at {
             Some(requested) if requested > current => Err(ReadError::Future { requested, current }),
-            // The storage has its newest state only.
+            // The storage has only its current state.
             Some(requested) if requested < current => Err(ReadError::Compacted {
                 requested,
                 floor: current,
@@ -250,13 +254,13 @@ impl<K: ServedKind> Store for StorageStore<K> {
     }
 
     async fn compact(&self, _floor: Revision) -> Result<(), ReadError> {
-        // The storage has no history here.
+        // The storage has no history.
         Ok(())
     }
 }
 
 impl<K: ServedKind> StorageStore<K> {
-    /// Returns the error of a write: a conflict, if the object was changed or deleted by somebody else.
+    /// Returns the error of a write: a conflict if another client changed or deleted the object.
     async fn lost<T>(&self, key: &Key, error: Status) -> Result<T, WriteError> {
         match error.reason {
             Reason::Conflict | Reason::NotFound => {
@@ -268,7 +272,7 @@ impl<K: ServedKind> StorageStore<K> {
     }
 }
 
-/// Everything that a storage held at one time.
+/// The contents of a storage at some point.
 struct Listed {
     entries: Vec<Entry>,
     revision: Revision,
@@ -321,11 +325,18 @@ struct Watched<K> {
 }
 
 impl<K: ServedKind> Watched<K> {
-    /// Takes one change of the storage: `Continue` if it is in another namespace.
+    /// Takes one change of the storage: `Continue` if it is in another namespace. A client that continues at the version of a
+    /// change would miss what comes later with a smaller one.
     fn take(&mut self, change: changes::Change<K>) -> Result<ControlFlow<Arc<Change>>, Status> {
         let entry = self.store.entry(&change.object)?;
-        let revision = entry.revision;
-        self.progress = self.progress.max(revision);
+        let (revision, last) = (entry.revision, self.progress);
+        if revision <= last {
+            return Err(status::internal(format!(
+                "the storage returned a change with the resourceVersion {} after {}, but versions must grow",
+                revision.0, last.0
+            )));
+        }
+        self.progress = revision;
         if !entry.path.starts_with(&self.prefix) {
             return Ok(ControlFlow::Continue(()));
         }
@@ -347,15 +358,16 @@ impl<K: ServedKind> Watched<K> {
 impl<K: ServedKind> Watch for Watched<K> {
     async fn next(&mut self) -> Result<Vec<Arc<Change>>, WatchError> {
         loop {
-            let change = match self.changes.next().await {
-                Some(Ok(change)) => change,
-                Some(Err(e)) if e.code == 410 => {
+            let change = match guard::next(&mut self.changes).await {
+                Err(panicked) => return Err(WatchError::Backend(Box::new(panicked))),
+                Ok(Some(Ok(change))) => change,
+                Ok(Some(Err(e))) if e.code == 410 => {
                     let floor = self.store.current().await;
                     let floor = floor.map_err(|e| WatchError::Backend(Box::new(e)))?;
                     return Err(WatchError::Lagged { floor });
                 }
-                Some(Err(e)) => return Err(WatchError::Backend(backend(e))),
-                None => return Err(WatchError::Closed),
+                Ok(Some(Err(e))) => return Err(WatchError::Backend(backend(e))),
+                Ok(None) => return Err(WatchError::Closed),
             };
             let taken = self.take(change);
             match taken.map_err(|e| WatchError::Backend(backend(e)))? {

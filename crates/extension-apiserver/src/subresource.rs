@@ -4,8 +4,8 @@ use std::{marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
-    Object,
-    registry::{self, Create, Draft, Get, Handlers, Shape},
+    Object, boxed_async,
+    registry::{self, Change, Create, Draft, Get, Handlers, Shape, Update, Updated},
     request::{GetOptions, RequestContext, WriteOptions},
 };
 use kubewright_machinery::{Status, gvk::GroupVersionKind, status};
@@ -23,6 +23,20 @@ pub enum Access {
     Create,
     /// Both.
     GetAndCreate,
+    /// [`Subresource::get`] and [`Subresource::update`]: the object can be replaced and patched, like `pods/status`.
+    GetAndUpdate,
+}
+
+impl Access {
+    /// Returns the verbs, in the order of discovery.
+    pub(crate) fn verbs(self) -> &'static [&'static str] {
+        match self {
+            Self::Get => &["get"],
+            Self::Create => &["create"],
+            Self::GetAndCreate => &["create", "get"],
+            Self::GetAndUpdate => &["get", "patch", "update"],
+        }
+    }
 }
 
 /// A subresource: `GET` computes an object from its parent, `POST` runs an action on it.
@@ -67,7 +81,7 @@ pub enum Access {
 /// ```
 #[async_trait]
 pub trait Subresource<K: ServedKind>: Send + Sync + 'static {
-    /// The object of requests and answers. `kind` and `apiVersion` are added to the answer.
+    /// The object in requests and responses. `kind` and `apiVersion` are added to responses.
     type Object: Serialize + DeserializeOwned + Send;
 
     /// Returns the kind of [`Self::Object`].
@@ -80,7 +94,7 @@ pub trait Subresource<K: ServedKind>: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The error is the answer to the client, here and in the other method.
+    /// The error is returned to the client, as in the other methods.
     async fn get(&self, _cx: &RequestContext, _parent: K) -> Result<Self::Object, Status> {
         Err(unsupported("get"))
     }
@@ -94,6 +108,16 @@ pub trait Subresource<K: ServedKind>: Send + Sync + 'static {
     ) -> Result<Self::Object, Status> {
         Err(unsupported("create"))
     }
+
+    /// Handles a `PUT` or `PATCH`: replaces the object of [`get`](Self::get), and returns the new object.
+    async fn update(
+        &self,
+        _cx: &RequestContext,
+        _parent: K,
+        _object: Self::Object,
+    ) -> Result<Self::Object, Status> {
+        Err(unsupported("update"))
+    }
 }
 
 fn unsupported(method: &str) -> Status {
@@ -102,7 +126,7 @@ fn unsupported(method: &str) -> Status {
     ))
 }
 
-/// Returns a subresource of the server framework. `parents` reads the parent in the version of `K`.
+/// Returns a subresource of the underlying framework. `parents` reads the parent in the version of `K`.
 pub(crate) fn subresource<K: ServedKind, S: Subresource<K>>(
     name: &str,
     subresource: &Arc<S>,
@@ -120,8 +144,10 @@ pub(crate) fn subresource<K: ServedKind, S: Subresource<K>>(
     if access != Access::Create {
         handlers.get = Some(endpoint.clone());
     }
-    if access != Access::Get {
-        handlers.create = Some(endpoint);
+    match access {
+        Access::Create | Access::GetAndCreate => handlers.create = Some(endpoint),
+        Access::GetAndUpdate => handlers.update = Some(endpoint),
+        Access::Get => {}
     }
     registry::Subresource::new(name, handlers).with_kind(kind, Shape::Untyped)
 }
@@ -141,17 +167,26 @@ impl<K: ServedKind, S: Subresource<K>> Endpoint<K, S> {
     }
 
     fn answer(&self, object: &S::Object) -> Result<Object, Status> {
+        self.value(object).map(|value| Object::from_value(&value))
+    }
+
+    fn decode(&self, object: Value) -> Result<S::Object, Status> {
+        serde_json::from_value(object)
+            .map_err(|e| status::bad_request(format!("the body is not a {}: {e}", self.kind.kind)))
+    }
+
+    fn value(&self, object: &S::Object) -> Result<Value, Status> {
         let mut value = serde_json::to_value(object).map_err(status::internal)?;
         let Value::Object(fields) = &mut value else {
             return Err(status::internal("a subresource returned no JSON object"));
         };
         fields.insert("kind".to_owned(), self.kind.kind.as_str().into());
         fields.insert("apiVersion".to_owned(), self.kind.api_version().into());
-        Ok(Object::from_value(&value))
+        Ok(value)
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl<K: ServedKind, S: Subresource<K>> Get for Endpoint<K, S> {
     async fn get(
         &self,
@@ -164,7 +199,7 @@ impl<K: ServedKind, S: Subresource<K>> Get for Endpoint<K, S> {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl<K: ServedKind, S: Subresource<K>> Create for Endpoint<K, S> {
     async fn create(
         &self,
@@ -177,9 +212,33 @@ impl<K: ServedKind, S: Subresource<K>> Create for Endpoint<K, S> {
             return Err(status::bad_request("dryRun is not supported"));
         }
         let parent = self.parent(cx, name).await?;
-        let object = serde_json::from_value(draft.into_value()).map_err(|e| {
-            status::bad_request(format!("the body is not a {}: {e}", self.kind.kind))
-        })?;
+        let object = self.decode(draft.into_value())?;
         self.answer(&self.subresource.create(cx, parent, object).await?)
+    }
+}
+
+#[boxed_async]
+impl<K: ServedKind, S: Subresource<K>> Update for Endpoint<K, S> {
+    async fn update(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        change: &dyn Change,
+        options: &WriteOptions,
+    ) -> Result<Updated, Status> {
+        if options.dry_run {
+            return Err(status::bad_request("dryRun is not supported"));
+        }
+        let parent = self.parent(cx, name).await?;
+        let mut old = self.value(&self.subresource.get(cx, parent.clone()).await?)?;
+        // The name of a subresource is that of its parent.
+        old["metadata"]["name"] = name.into();
+        let new = change.apply(cx, Some(&old)).await?.into_value();
+        let object = self.decode(new)?;
+        let updated = self.subresource.update(cx, parent, object).await?;
+        Ok(Updated {
+            object: self.answer(&updated)?,
+            created: false,
+        })
     }
 }

@@ -2,26 +2,29 @@
 
 use std::future::Future;
 
-use kubewright_serve::{Server, TlsError};
-use kubewright_webhook::{CertificateError, Certificates};
+use kubewright_serve::{Limits, Server, TlsError};
+use kubewright_webhook::{CertificateError, Certificates, Presented};
 use tokio::net::TcpListener;
 
 use crate::{delegation::Delegation, server::ExtensionServer};
 
-/// A server cannot be served with TLS.
+/// The maximum number of idle connections without an authenticated request, a tenth of all connections.
+const MAX_UNAUTHENTICATED: usize = 1_000;
+
+/// An error that prevents serving with TLS.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// There is no usable certificate.
+    /// No usable certificate is available.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// The authorities of clients cannot be used.
+    /// The authorities of clients are unusable.
     #[error(transparent)]
     Authorities(#[from] TlsError),
 }
 
 impl ExtensionServer {
-    /// Serves HTTPS until `shutdown` completes, and finishes the requests in flight. Clients are asked for certificates of the
-    /// authorities of the cluster; certificate and authorities are kept up to date.
+    /// Serves HTTPS until `shutdown` completes and the requests in flight have finished, as [`serve`](Self::serve) does. Requests client certificates from the
+    /// authorities of the cluster. Keeps the certificate and the authorities up to date.
     ///
     /// ```no_run
     /// # async fn run(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -43,7 +46,7 @@ impl ExtensionServer {
     ///
     /// # Errors
     ///
-    /// Fails if there is no usable certificate.
+    /// Fails if no usable certificate is available.
     pub async fn serve_tls(
         &self,
         listener: TcpListener,
@@ -52,12 +55,37 @@ impl ExtensionServer {
         shutdown: impl Future<Output = ()> + Send,
     ) -> Result<(), ServeError> {
         let presented = certificates.obtain().await?;
+        self.serve_presented(listener, certificates, &presented, delegation, shutdown)
+            .await
+    }
+
+    /// Serves with a certificate that was [obtained](Certificates::obtain) before, which makes the program ready.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the authorities of clients are unusable.
+    pub async fn serve_presented(
+        &self,
+        listener: TcpListener,
+        certificates: &Certificates,
+        presented: &Presented,
+        delegation: &Delegation,
+        shutdown: impl Future<Output = ()> + Send,
+    ) -> Result<(), ServeError> {
         let tls = presented.tls();
         let tls = tls.request_client_certificates(&delegation.authorities())?;
-        let server = Server::new(listener).tls(tls).peer_addresses();
+        let limits = Limits {
+            max_unauthenticated: Some(MAX_UNAUTHENTICATED),
+            ..Limits::default()
+        };
+        let server = Server::new(listener)
+            .tls(tls)
+            .limits(limits)
+            .peer_addresses();
         tokio::select! {
-            () = server.serve(self.api().clone(), shutdown) => {}
-            () = certificates.keep(&presented) => {}
+            () = server.serve(self.api().clone(), self.stopping(shutdown)) => {}
+            () = self.maintain() => {}
+            () = certificates.keep(presented) => {}
             () = delegation.keep() => {}
         }
         Ok(())

@@ -1,29 +1,43 @@
 //! [`Authorities`]: the contents of the ConfigMap `kube-system/extension-apiserver-authentication`.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fs, io, path::PathBuf, sync::Arc};
 
 use kube::Client;
 use kubewright_apiserver::{
     SystemClock,
     auth::{Authenticator, ClientCertificates, HeaderNames, RequestHeaders, TrustedAuthorities},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::calls;
+use crate::flags::{DelegationOptions, Lookup};
 
 const PATH: &str = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
 const CLIENT_CA: &str = "client-ca-file";
 const PROXY_CA: &str = "requestheader-client-ca-file";
+const ALLOWED_NAMES: &str = "requestheader-allowed-names";
+const USER_HEADERS: &str = "requestheader-username-headers";
+const UID_HEADERS: &str = "requestheader-uid-headers";
+const GROUP_HEADERS: &str = "requestheader-group-headers";
+const EXTRA_HEADERS: &str = "requestheader-extra-headers-prefix";
 
-/// The authorities of a cluster cannot be used.
+/// The authorities of a cluster are unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum DelegationError {
     /// The ConfigMap cannot be read.
     #[error("cannot read the ConfigMap kube-system/extension-apiserver-authentication: {0}")]
     Unreadable(String),
-    /// An entry of the ConfigMap is invalid.
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// An entry of the ConfigMap, or the file in its place, is invalid.
     #[error(
-        "the entry {key} of kube-system/extension-apiserver-authentication is invalid: {reason}"
+        "the entry {key} of kube-system/extension-apiserver-authentication, or of the flag in its place, is invalid: {reason}"
     )]
     Invalid {
         /// The key of the entry.
@@ -38,11 +52,52 @@ pub enum DelegationError {
 pub(super) struct Authorities(BTreeMap<String, String>);
 
 impl Authorities {
-    /// Reads the ConfigMap.
-    pub(super) async fn read(client: &Client) -> Result<Self, DelegationError> {
+    /// Reads the files that the options name, and the ConfigMap for the rest.
+    pub(super) async fn read(
+        client: &Client,
+        options: &DelegationOptions,
+    ) -> Result<Self, DelegationError> {
+        let files = Self::of_files(options)?;
+        let is_complete = options.client_ca_file.is_some() && options.proxies.is_some();
+        if is_complete || options.lookup == Lookup::Skipped {
+            return Ok(files);
+        }
         let map = calls::get(client, PATH).await;
         let map = map.map_err(DelegationError::Unreadable)?;
-        Ok(Self::of(&map))
+        let mut all = Self::of(&map);
+        if options.proxies.is_some() {
+            all.0.retain(|key, _| !key.starts_with("requestheader-"));
+        }
+        all.0.extend(files.0);
+        Ok(all)
+    }
+
+    /// Reads the files that the options name.
+    pub(super) fn of_files(options: &DelegationOptions) -> Result<Self, DelegationError> {
+        let read = |path: &PathBuf| {
+            fs::read_to_string(path).map_err(|source| DelegationError::File {
+                path: path.clone(),
+                source,
+            })
+        };
+        let mut entries = BTreeMap::new();
+        if let Some(path) = &options.client_ca_file {
+            entries.insert(CLIENT_CA.to_owned(), read(path)?);
+        }
+        if let Some(proxies) = &options.proxies {
+            entries.insert(PROXY_CA.to_owned(), read(&proxies.client_ca_file)?);
+            let headers = &proxies.headers;
+            for (key, values) in [
+                (ALLOWED_NAMES, &proxies.allowed_names),
+                (USER_HEADERS, &headers.user),
+                (UID_HEADERS, &headers.uid),
+                (GROUP_HEADERS, &headers.group),
+                (EXTRA_HEADERS, &headers.extra_prefix),
+            ] {
+                entries.insert(key.to_owned(), json!(values).to_string());
+            }
+        }
+        Ok(Self(entries))
     }
 
     fn of(map: &Value) -> Self {
@@ -75,13 +130,13 @@ impl Authorities {
         let mut members = Vec::<Arc<dyn Authenticator>>::new();
         if self.has_proxies() {
             let headers = HeaderNames {
-                user: self.list("requestheader-username-headers")?,
-                uid: self.list("requestheader-uid-headers")?,
-                group: self.list("requestheader-group-headers")?,
-                extra_prefix: self.list("requestheader-extra-headers-prefix")?,
+                user: self.list(USER_HEADERS)?,
+                uid: self.list(UID_HEADERS)?,
+                group: self.list(GROUP_HEADERS)?,
+                extra_prefix: self.list(EXTRA_HEADERS)?,
             };
             let proxies = RequestHeaders::new(self.authority(PROXY_CA)?)
-                .allow_names(self.list("requestheader-allowed-names")?)
+                .allow_names(self.list(ALLOWED_NAMES)?)
                 .headers(headers);
             members.push(Arc::new(proxies));
         }
@@ -115,8 +170,6 @@ impl Authorities {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -1,11 +1,11 @@
-//! [`AccessReviews`]: requests that the API server of the cluster authorizes.
+//! [`AccessReviews`]: authorization by the API server of the cluster.
 
 use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use kube::Client;
 use kubewright_apiserver::{
     auth::{Attributes, Authorizer, Decision, ResourceAttributes, Rules, Selection, Target},
+    boxed_async,
     request::UserInfo,
 };
 use kubewright_machinery::json::Read;
@@ -14,36 +14,38 @@ use serde_json::{Value, json};
 use super::{cache::Cache, calls};
 
 const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-/// The time for which an answer counts.
-const LIFETIME: Duration = Duration::from_secs(10);
-/// The maximum size of a review whose answer is kept, in bytes.
+/// The maximum size of a review whose decision is cached, in bytes.
 const MAX_CACHED: usize = 10_000;
-/// The paths that probes ask for.
+/// The paths of probes.
 const PROBES: [&str; 3] = ["/healthz", "/readyz", "/livez"];
 
 /// Authorizes requests by SubjectAccessReviews.
 pub(super) struct AccessReviews {
     client: Client,
     paths: Vec<String>,
-    /// Answers by the spec of the review.
-    answers: Arc<Cache<String, Decision>>,
+    /// Decisions by the spec of the review.
+    allowed: Arc<Cache<String, Decision>>,
+    denied: Arc<Cache<String, Decision>>,
 }
 
 impl AccessReviews {
-    pub(super) fn new(client: Client) -> Self {
+    /// Returns an authorizer whose decisions are used for some time.
+    pub(super) fn new(client: Client, allowed: Duration, denied: Duration) -> Self {
         Self {
             client,
             paths: PROBES.map(str::to_owned).to_vec(),
-            answers: Arc::new(Cache::new(LIFETIME)),
+            allowed: Arc::new(Cache::new(allowed)),
+            denied: Arc::new(Cache::new(denied)),
         }
     }
 
-    /// Returns an authorizer that allows further paths.
+    /// Returns an authorizer that always allows additional paths.
     pub(super) fn with_paths(&self, paths: impl Iterator<Item = String>) -> Self {
         Self {
             client: self.client.clone(),
             paths: self.paths.iter().cloned().chain(paths).collect(),
-            answers: self.answers.clone(),
+            allowed: self.allowed.clone(),
+            denied: self.denied.clone(),
         }
     }
 
@@ -57,7 +59,7 @@ impl AccessReviews {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for AccessReviews {
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         if let Target::Path(path) = attributes.target
@@ -67,7 +69,8 @@ impl Authorizer for AccessReviews {
         }
         let spec = spec(attributes);
         let key = spec.to_string();
-        if let Some(decision) = self.answers.get(&key) {
+        let cached = self.allowed.get(&key).or_else(|| self.denied.get(&key));
+        if let Some(decision) = cached {
             return decision;
         }
         let review = json!({
@@ -77,11 +80,15 @@ impl Authorizer for AccessReviews {
         });
         let decision = match calls::create(&self.client, PATH, &review).await {
             Ok(reviewed) => decision(&reviewed["status"]),
-            // Nothing is known, so nothing is allowed, and nothing is kept.
+            // The review failed, so the request is denied, and nothing is cached.
             Err(e) => return Decision::no_opinion("").with_error(e),
         };
         if key.len() < MAX_CACHED {
-            self.answers.insert(key, decision.clone());
+            let answers = match decision.is_allow() {
+                true => &self.allowed,
+                false => &self.denied,
+            };
+            answers.insert(key, decision.clone());
         }
         decision
     }
@@ -154,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_clear_yes_allows() {
+    fn only_allowed_reviews_allow() {
         assert!(decision(&json!({"allowed": true})).is_allow());
         for status in [
             json!({}),
@@ -167,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_has_what_is_asked_for() {
+    fn reviews_contain_the_attributes_of_the_request() {
         let user = UserInfo {
             name: "alice".into(),
             ..UserInfo::default()

@@ -1,4 +1,4 @@
-//! [`Cache`]: answers that count for a while.
+//! [`Cache`]: a bounded cache whose entries expire.
 
 use std::{collections::HashMap, hash::Hash, time::Duration};
 
@@ -29,7 +29,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         (Instant::now() < *until).then(|| value.clone())
     }
 
-    /// Adds an entry. If there are too many, those that have expired are removed, or all if none has.
+    /// Adds an entry. If the cache is full, removes expired entries, or all entries if none has expired.
     pub(super) fn insert(&self, key: K, value: V) {
         let now = Instant::now();
         let mut entries = self.entries.lock();

@@ -7,9 +7,9 @@ use kube::Client;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-/// The time limit of a request with its retries.
+/// The time limit of a request, including retries.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The delay before the first retry; each further one takes half as long again.
+/// The delay before the first retry. It grows by half with each retry.
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const ATTEMPTS: u32 = 5;
 
@@ -17,16 +17,16 @@ const ATTEMPTS: u32 = 5;
 ///
 /// # Errors
 ///
-/// Returns the reason if there is no answer in time, or it is an error.
+/// Returns the reason if there is no successful response in time.
 pub(super) async fn get(client: &Client, path: &str) -> Result<Value, String> {
     call(client, "GET", path, &Value::Null).await
 }
 
-/// Creates an object, and returns the answer.
+/// Creates an object, and returns the response.
 ///
 /// # Errors
 ///
-/// Returns the reason if there is no answer in time, or it is an error.
+/// Returns the reason if there is no successful response in time.
 pub(super) async fn create(client: &Client, path: &str, object: &Value) -> Result<Value, String> {
     call(client, "POST", path, object).await
 }

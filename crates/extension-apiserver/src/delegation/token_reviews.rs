@@ -1,11 +1,11 @@
-//! [`TokenReviews`]: bearer tokens that the API server of the cluster knows.
+//! [`TokenReviews`]: authentication of bearer tokens by the API server of the cluster.
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use kube::Client;
 use kubewright_apiserver::{
     auth::{Authenticated, AuthenticationError, TokenAuthenticator},
+    boxed_async,
     request::UserInfo,
 };
 use kubewright_machinery::json::Read;
@@ -15,28 +15,27 @@ use serde_json::{Value, json};
 use super::{cache::Cache, calls};
 
 const PATH: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
-/// The time for which an answer counts.
-const LIFETIME: Duration = Duration::from_secs(10);
 
 type Answer = Result<Option<Authenticated>, AuthenticationError>;
 
 /// Authenticates bearer tokens by TokenReviews.
 pub(super) struct TokenReviews {
     client: Client,
-    /// Answers by the digest of the token and the audiences.
+    /// Results by the digest of the token and the audiences.
     answers: Cache<Vec<u8>, Answer>,
 }
 
 impl TokenReviews {
-    pub(super) fn new(client: Client) -> Self {
+    /// Returns reviews whose results are used for some time.
+    pub(super) fn new(client: Client, lifetime: Duration) -> Self {
         Self {
             client,
-            answers: Cache::new(LIFETIME),
+            answers: Cache::new(lifetime),
         }
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl TokenAuthenticator for TokenReviews {
     async fn authenticate_token(&self, token: &str, audiences: &[String]) -> Answer {
         let mut key = digest(&SHA256, token.as_bytes()).as_ref().to_vec();
@@ -53,7 +52,7 @@ impl TokenAuthenticator for TokenReviews {
             "spec": {"token": token, "audiences": audiences},
         });
         let reviewed = calls::create(&self.client, PATH, &review).await;
-        // A failure is not an answer, and is not kept.
+        // Failed reviews are not cached.
         let reviewed = reviewed
             .map_err(|e| AuthenticationError::new(format!("the token cannot be reviewed: {e}")))?;
         let answer = answer(&reviewed["status"]);
@@ -92,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_users_errors_or_nothing() {
+    fn reviews_yield_users_errors_or_nothing() {
         let known = answer(&json!({
             "authenticated": true,
             "user": {"username": "alice", "groups": ["a"], "extra": {"k": ["v"]}},

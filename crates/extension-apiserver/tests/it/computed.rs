@@ -1,10 +1,15 @@
-//! A kind whose data is the author's own behaves as a custom resource.
+//! Kinds with custom storage behave like custom resources.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use http::Method;
-use kubewright_extension_apiserver::ExtensionServer;
+use kube::ResourceExt;
+use kubewright_extension_apiserver::{ExtensionServer, ListQuery, Listing, Storage, Verbs};
+use kubewright_machinery::Status;
 use serde_json::json;
 
-use crate::sky::{COMETS, Comet, Comets, apply, comet, delete, get, post, put, send};
+use crate::sky::{COMETS, Comet, CometSpec, Comets, apply, comet, delete, get, post, put, send};
 
 fn server() -> ExtensionServer {
     let builder = ExtensionServer::builder().serve::<Comet>(Comets::default());
@@ -68,7 +73,7 @@ async fn stale_updates_conflict() {
     );
     let (code, error) = put(&server, &path, &changed).await;
     assert_eq!((code, &error["reason"]), (409, &json!("Conflict")));
-    // An update that changes nothing is not written.
+    // An update without changes is not written.
     let (_, same) = put(&server, &path, &updated).await;
     assert_eq!(
         same["metadata"]["resourceVersion"],
@@ -143,7 +148,7 @@ async fn lists_have_selectors_and_pages() {
 }
 
 #[tokio::test]
-async fn finalizers_hold_deleted_objects() {
+async fn finalizers_delay_deletion() {
     let server = server();
     let mut held = comet("held", 3);
     held["metadata"]["finalizers"] = json!(["sky.example.com/orbit"]);
@@ -166,7 +171,7 @@ async fn finalizers_hold_deleted_objects() {
 }
 
 #[tokio::test]
-async fn status_and_scale_are_endpoints_of_their_own() {
+async fn status_and_scale_are_subresources() {
     let server = server();
     let (_, mut halley) = post(&server, COMETS, &comet("halley", 76)).await;
     halley["status"] = json!({"tails": 1});
@@ -185,7 +190,7 @@ async fn status_and_scale_are_endpoints_of_their_own() {
 }
 
 #[tokio::test]
-async fn discovery_and_documents_come_from_the_type() {
+async fn discovery_and_openapi_are_derived_from_the_type() {
     let server = server();
     let (_, list) = get(&server, "/apis/sky.example.com/v1").await;
     let comets = &list["resources"][0];
@@ -209,4 +214,83 @@ async fn discovery_and_documents_come_from_the_type() {
     .await;
     assert_eq!(table["columnDefinitions"][1]["name"], "Years");
     assert_eq!(table["rows"][0]["cells"], json!(["halley", 76]));
+}
+
+/// Comets that the storage keeps.
+struct Kept(Vec<Arc<Comet>>);
+
+#[async_trait]
+impl Storage<Comet> for Kept {
+    fn verbs(&self) -> Verbs {
+        Verbs::READ
+    }
+
+    async fn get_shared(&self, _: &str, name: &str) -> Result<Option<Arc<Comet>>, Status> {
+        let found = self.0.iter().find(|comet| comet.name_any() == name);
+        Ok(found.cloned())
+    }
+
+    async fn list(&self, _: &ListQuery) -> Result<Listing<Comet>, Status> {
+        Ok(Listing::shared(self.0.clone()))
+    }
+}
+
+fn kept(name: &str, years: i32) -> Arc<Comet> {
+    let spec = CometSpec {
+        years,
+        colour: None,
+        tails: None,
+    };
+    let mut comet = Comet::new(name, spec);
+    comet.metadata.namespace = Some("sky".to_owned());
+    Arc::new(comet)
+}
+
+#[tokio::test]
+async fn objects_that_are_kept_are_the_same_in_lists_and_alone() {
+    let made = [("encke", 3), ("halley", 76)].map(|(name, years)| kept(name, years));
+    let builder = ExtensionServer::builder().serve::<Comet>(Kept(made.to_vec()));
+    let server = builder.build().unwrap();
+    // The first answer is encoded, and later ones are known.
+    for _ in 0..3 {
+        let (_, list) = get(&server, COMETS).await;
+        let (_, halley) = get(&server, &format!("{COMETS}/halley")).await;
+        assert_eq!(list["items"][1], halley);
+        assert_eq!(
+            halley["spec"],
+            json!({"years": 76, "colour": "white", "tails": 1})
+        );
+    }
+    let selected = format!("{COMETS}?fieldSelector=metadata.name=encke");
+    let (_, list) = get(&server, &selected).await;
+    assert_eq!(list["items"].as_array().unwrap().len(), 1);
+    assert_eq!(list["items"][0]["spec"]["years"], 3);
+}
+
+#[tokio::test]
+async fn a_kind_that_can_only_be_read_has_no_writable_subresources() {
+    let halley = kept("halley", 76);
+    let server = ExtensionServer::builder().serve::<Comet>(Kept(vec![halley]));
+    let server = server.build().unwrap();
+    let (_, list) = get(&server, "/apis/sky.example.com/v1").await;
+    let resources = list["resources"].as_array().unwrap();
+    let names: Vec<&str> = resources
+        .iter()
+        .map(|r| r["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["comets", "comets/status", "comets/scale"]);
+    for subresource in ["status", "scale"] {
+        let name = format!("comets/{subresource}");
+        let shown = resources
+            .iter()
+            .find(|r| r["name"] == name.as_str())
+            .unwrap();
+        assert_eq!(shown["verbs"], json!(["get"]), "{name}");
+        let path = format!("{COMETS}/halley/{subresource}");
+        let (code, object) = get(&server, &path).await;
+        assert_eq!(code, 200, "{name}");
+        let (code, error) = put(&server, &path, &object).await;
+        assert_eq!((code, &error["reason"]), (405, &json!("MethodNotAllowed")));
+        assert_eq!(apply(&server, &path, &object).await.0, 405, "{name}");
+    }
 }

@@ -1,27 +1,32 @@
-//! A server behind a cluster, over TLS: the cluster authenticates and authorizes.
+//! A server behind a cluster, over TLS, with delegated authentication and authorization.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Request;
 use kubewright_cluster::{AuthorizationMode, CertificateAuthority, Cluster, Services};
 use kubewright_extension_apiserver::{Delegation, ExtensionServer, Registration};
+use kubewright_serve::PeerCertificates;
 use kubewright_store::MemoryStore;
 use kubewright_webhook::Certificates;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot};
 
-use crate::sky::{COMETS, Comet, comet};
+use crate::sky::{COMETS, Comet, comet, post};
 
 /// A cluster, and a server of comets behind it.
-struct Scene {
-    cluster: Cluster,
+pub(crate) struct Scene {
+    pub(crate) cluster: Cluster,
     /// Stops the server.
     stop: Option<oneshot::Sender<()>>,
     served: tokio::task::JoinHandle<()>,
 }
 
 impl Scene {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let services = Services::default();
         let proxies = CertificateAuthority::generate("proxies", SystemTime::now()).unwrap();
         let cluster = Cluster::builder()
@@ -34,7 +39,7 @@ impl Scene {
         let client = cluster.client();
         let delegation = Delegation::new(client.clone()).await.unwrap();
         let server = ExtensionServer::builder()
-            .store::<Comet>(Arc::new(MemoryStore::new()))
+            .kind(crate::streams::kind(Arc::new(MemoryStore::new())))
             .delegate(&delegation)
             .build()
             .unwrap();
@@ -75,7 +80,7 @@ impl Scene {
     }
 
     /// Sends a request to the cluster as its administrator.
-    async fn send(
+    pub(crate) async fn send(
         &self,
         method: &str,
         path: &str,
@@ -114,7 +119,7 @@ async fn forwarded_users_are_authorized_by_the_cluster() {
     assert_eq!(made["spec"]["colour"], "white");
     let (code, error) = scene.send("POST", COMETS, &comet("none", 0), &[]).await;
     assert_eq!(code, 422, "{error}");
-    // The cluster denies it itself: nothing was forwarded.
+    // The cluster itself denies the request, and does not forward it.
     let alice = [("impersonate-user", "alice")];
     let (code, _) = scene.send("GET", COMETS, &Value::Null, &alice).await;
     assert_eq!(code, 403);
@@ -179,7 +184,7 @@ async fn direct_requests_are_reviewed() {
         let request = request.body(kubewright_apiserver::Body::empty()).unwrap();
         server.handle(request).await.status().as_u16()
     };
-    // Nobody vouches for the headers.
+    // The headers are not trusted.
     let forged = [
         ("x-remote-user", "admin"),
         ("x-remote-group", "system:masters"),
@@ -198,8 +203,101 @@ async fn direct_requests_are_reviewed() {
         .await
         .unwrap();
     let bearer = format!("Bearer {token}");
-    // Known, but not allowed.
+    // Authenticated, but not authorized.
     assert_eq!(code(COMETS, &[("authorization", &bearer)]).await, 403);
     assert_eq!(code("/version", &[("authorization", &bearer)]).await, 200);
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn namespaces_of_the_cluster_are_checked() {
+    let proxies = CertificateAuthority::generate("proxies", SystemTime::now()).unwrap();
+    let cluster = Cluster::builder()
+        .front_proxy_authority(proxies)
+        .start()
+        .await
+        .unwrap();
+    let delegation = Delegation::new(cluster.client()).await.unwrap();
+    let server = ExtensionServer::builder()
+        .store::<Comet>(Arc::new(MemoryStore::new()))
+        .check_namespaces(&delegation)
+        .build()
+        .unwrap();
+    let (code, error) = post(&server, COMETS, &comet("halley", 76)).await;
+    assert_eq!(code, 404);
+    assert_eq!(error["message"], r#"namespaces "sky" not found"#);
+    let default = COMETS.replace("/sky/", "/default/");
+    let (code, made) = post(&server, &default, &comet("halley", 76)).await;
+    assert_eq!(code, 201, "{made}");
+    // A namespace whose deletion is blocked by a finalizer.
+    let send = async |method: &str, path: &str, body: Value| {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", "application/json")
+            .body(body.to_string().into_bytes())
+            .unwrap();
+        cluster.client().request::<Value>(request).await.unwrap()
+    };
+    let namespace = json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "sky", "finalizers": ["example.com/kept"]},
+    });
+    send("POST", "/api/v1/namespaces", namespace).await;
+    send("DELETE", "/api/v1/namespaces/sky", Value::Null).await;
+    let (code, error) = post(&server, COMETS, &comet("halley", 76)).await;
+    assert_eq!(code, 403);
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("because it is being terminated"),
+        "{message}"
+    );
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn only_the_proxy_of_the_cluster_names_users() {
+    let year = Duration::from_secs(365 * 24 * 3600);
+    let now = SystemTime::now();
+    // The authority, and with it every certificate that it signs, is old enough for an expired one.
+    let proxies = CertificateAuthority::generate("proxies", now - year).unwrap();
+    let foreign = CertificateAuthority::generate("proxies", now).unwrap();
+    let presented = |authority: &CertificateAuthority, at| {
+        let none: [&str; 0] = [];
+        let signed = authority.sign_user("front-proxy-client", none, at).unwrap();
+        let lines = signed.certificate_pem.lines();
+        let base64: String = lines.filter(|line| !line.starts_with('-')).collect();
+        PeerCertificates::new([STANDARD.decode(base64).unwrap()])
+    };
+    let certificates = [
+        (Some(presented(&proxies, now)), 200),
+        // Another authority of the same name, a certificate of long ago, and none at all.
+        (Some(presented(&foreign, now)), 401),
+        (Some(presented(&proxies, now - 20 * year)), 401),
+        (None, 403),
+    ];
+    let cluster = Cluster::builder()
+        .front_proxy_authority(proxies)
+        .authorization([AuthorizationMode::Rbac])
+        .start()
+        .await
+        .unwrap();
+    let delegation = Delegation::new(cluster.client()).await.unwrap();
+    let server = ExtensionServer::builder()
+        .store::<Comet>(Arc::new(MemoryStore::new()))
+        .delegate(&delegation)
+        .build()
+        .unwrap();
+    for (certificate, expected) in certificates {
+        let request = Request::get(COMETS)
+            .header("x-remote-user", "admin")
+            .header("x-remote-group", "system:masters");
+        let mut request = request.body(kubewright_apiserver::Body::empty()).unwrap();
+        if let Some(certificate) = certificate {
+            request.extensions_mut().insert(certificate);
+        }
+        let code = server.handle(request).await.status();
+        assert_eq!(code, expected);
+    }
     cluster.stop().await.unwrap();
 }

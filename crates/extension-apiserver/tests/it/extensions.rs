@@ -1,15 +1,16 @@
-//! Subresources, admission and tables of the author's own.
+//! Custom subresources, admission and tables.
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{Method, Request, Response};
 use kube::ResourceExt;
-use kubewright_apiserver::{Body, registry::Connect, request::RequestContext};
+use kubewright_apiserver::{Body, boxed_async, registry::Connect, request::RequestContext};
 use kubewright_extension_apiserver::{
     Access, Admission, Column, ExtensionServer, Kind, Rows, Subresource,
 };
 use kubewright_machinery::{Status, gvk::GroupVersionKind, status};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -49,9 +50,49 @@ impl Subresource<Comet> for Sightings {
     }
 }
 
-struct Lines;
+/// The brightness of a comet, which can be changed.
+#[derive(Serialize, Deserialize)]
+struct Brightness {
+    magnitude: i32,
+}
+
+#[derive(Default)]
+struct Photometer(Mutex<i32>);
 
 #[async_trait]
+impl Subresource<Comet> for Photometer {
+    type Object = Brightness;
+
+    fn kind(&self) -> GroupVersionKind {
+        GroupVersionKind::new("sky.example.com", "v1", "Brightness")
+    }
+
+    fn access(&self) -> Access {
+        Access::GetAndUpdate
+    }
+
+    async fn get(&self, _: &RequestContext, _: Comet) -> Result<Brightness, Status> {
+        let magnitude = *self.0.lock();
+        Ok(Brightness { magnitude })
+    }
+
+    async fn update(
+        &self,
+        _: &RequestContext,
+        comet: Comet,
+        object: Brightness,
+    ) -> Result<Brightness, Status> {
+        if object.magnitude > comet.spec.years {
+            return Err(status::bad_request("too bright"));
+        }
+        *self.0.lock() = object.magnitude;
+        Ok(object)
+    }
+}
+
+struct Lines;
+
+#[boxed_async]
 impl Connect for Lines {
     async fn connect(
         &self,
@@ -64,7 +105,7 @@ impl Connect for Lines {
     }
 }
 
-/// New comets are green, and none may slow down.
+/// Makes new comets green, and prevents that they slow down.
 struct Green;
 
 #[async_trait]
@@ -115,6 +156,7 @@ impl Rows<Comet> for Periods {
 fn server() -> ExtensionServer {
     let kind = Kind::computed(Comets::default())
         .subresource("sightings", Sightings)
+        .subresource("brightness", Photometer::default())
         .stream("lines", Lines)
         .admission(Green)
         .rows(Periods);
@@ -122,7 +164,7 @@ fn server() -> ExtensionServer {
 }
 
 #[tokio::test]
-async fn a_typed_subresource_gets_its_parent() {
+async fn typed_subresources_receive_their_parent() {
     let server = server();
     post(&server, COMETS, &comet("halley", 76)).await;
     let path = format!("{COMETS}/halley/sightings");
@@ -139,6 +181,39 @@ async fn a_typed_subresource_gets_its_parent() {
     let listed = list["resources"].as_array().unwrap().iter();
     let mut names = listed.map(|resource| resource["name"].as_str().unwrap());
     assert!(names.any(|name| name == "comets/sightings"));
+}
+
+#[tokio::test]
+async fn subresources_can_be_updated_and_patched() {
+    let server = server();
+    post(&server, COMETS, &comet("halley", 76)).await;
+    let path = format!("{COMETS}/halley/brightness");
+    let put_one = |magnitude: i32| {
+        json!({
+            "apiVersion": "sky.example.com/v1", "kind": "Brightness",
+            "metadata": {"name": "halley"}, "magnitude": magnitude,
+        })
+    };
+    let (code, answer) = put(&server, &path, &put_one(5)).await;
+    assert_eq!((code, &answer["magnitude"]), (200, &json!(5)), "{answer}");
+    let merge = [("content-type", "application/merge-patch+json")];
+    let patch = json!({"magnitude": 7});
+    let (code, answer) = send(&server, Method::PATCH, &path, &merge, &patch).await;
+    assert_eq!((code, &answer["magnitude"]), (200, &json!(7)), "{answer}");
+    assert_eq!(answer["kind"], "Brightness");
+    let (code, error) = put(&server, &path, &put_one(77)).await;
+    assert_eq!((code, &error["message"]), (400, &json!("too bright")));
+    let patch = json!({"magnitude": "none"});
+    let (code, _) = send(&server, Method::PATCH, &path, &merge, &patch).await;
+    assert_eq!(code, 400);
+    let (_, answer) = get(&server, &path).await;
+    assert_eq!(answer["magnitude"], 7);
+    let (code, _) = put(&server, &format!("{path}?dryRun=All"), &put_one(1)).await;
+    assert_eq!(code, 400);
+    let (_, list) = get(&server, "/apis/sky.example.com/v1").await;
+    let mut listed = list["resources"].as_array().unwrap().iter();
+    let found = listed.find(|resource| resource["name"] == "comets/brightness");
+    assert_eq!(found.unwrap()["verbs"], json!(["get", "patch", "update"]));
 }
 
 #[tokio::test]
@@ -168,7 +243,7 @@ async fn admission_sees_typed_objects() {
 }
 
 #[tokio::test]
-async fn rows_are_made_by_the_author() {
+async fn tables_can_be_customized() {
     let server = server();
     post(&server, COMETS, &comet("halley", 76)).await;
     let table = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];

@@ -6,7 +6,17 @@ extern crate kubewright_resource as kubewright;
 mod bad_storages;
 mod computed;
 mod delegated;
+mod deletion;
 mod extensions;
+mod observed;
+mod protobuf;
+mod replicas;
+mod sample_apiserver;
+mod shutdown;
 mod sky;
+#[path = "../../../streams/tests/it/spdy_client.rs"]
+mod spdy_client;
 mod stored;
+mod streams;
+mod upgrades;
 mod watches;

@@ -1,4 +1,4 @@
-//! The kinds of the tests, an author's storage of them, and requests.
+//! The kinds of the tests, their storage, and requests.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -161,7 +161,7 @@ pub(crate) fn comet(name: &str, years: i32) -> Value {
     })
 }
 
-/// Sends a request and returns the code and the JSON of the answer.
+/// Sends a request. Returns the status code and the JSON of the response.
 pub(crate) async fn send(
     server: &ExtensionServer,
     method: Method,
@@ -225,7 +225,7 @@ impl Watch {
         }
     }
 
-    /// Returns type and object of the next event, or `None` at the end.
+    /// Returns the type and object of the next event, or `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
         use http_body_util::BodyExt;
         loop {

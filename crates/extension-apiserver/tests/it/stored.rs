@@ -42,3 +42,25 @@ async fn versions_convert_into_each_other() {
     let (_, encke) = get(&server, &format!("{COMETS}/encke")).await;
     assert_eq!(encke["apiVersion"], "sky.example.com/v1");
 }
+
+#[tokio::test]
+async fn kinds_can_use_the_store_of_the_server() {
+    let kind = || Kind::<Comet>::stored_by_server();
+    let without = ExtensionServer::builder().kind(kind()).build();
+    let error = without.err().unwrap().to_string();
+    assert_eq!(
+        error,
+        "the kind Comet cannot be served: the server has no store"
+    );
+    // The order of the calls does not matter, and two servers can share a store.
+    let store = Arc::new(MemoryStore::new());
+    let builder = ExtensionServer::builder().kind(kind());
+    let one = builder.default_store(store.clone()).build().unwrap();
+    let other = ExtensionServer::builder().default_store(store).kind(kind());
+    let other = other.build().unwrap();
+    assert_eq!(post(&one, COMETS, &comet("halley", 76)).await.0, 201);
+    assert_eq!(get(&other, &format!("{COMETS}/halley")).await.0, 200);
+    assert_eq!(post(&other, COMETS, &comet("halley", 76)).await.0, 409);
+    let definition = kind().definition().unwrap();
+    assert_eq!(definition["spec"]["names"]["kind"], "Comet");
+}

@@ -1,4 +1,4 @@
-//! Watches that are served from a change feed.
+//! Watches served from a change feed.
 
 use kubewright_extension_apiserver::ExtensionServer;
 use serde_json::json;
@@ -11,7 +11,7 @@ fn server(comets: &Comets) -> ExtensionServer {
 }
 
 #[tokio::test]
-async fn a_watch_has_the_state_and_then_the_changes() {
+async fn watches_deliver_the_state_and_then_changes() {
     let server = server(&Comets::default());
     post(&server, COMETS, &comet("a", 3)).await;
     let mut watch = Watch::start(&server, &format!("{COMETS}?watch=true")).await;
