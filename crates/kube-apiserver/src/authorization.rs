@@ -31,7 +31,7 @@ pub enum AuthorizationMode {
     AlwaysAllow,
     /// Allows nothing, except to members of `system:masters`.
     AlwaysDeny,
-    /// An authorizer of one's own.
+    /// A custom authorizer.
     Custom(Arc<dyn Authorizer>),
 }
 

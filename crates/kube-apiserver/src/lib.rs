@@ -23,8 +23,9 @@
 //! | `bootstrap` | the objects of a new cluster |
 //! | `crds` | custom resources: CustomResourceDefinitions and the kinds that they define |
 //! | `kinds` | resources built from the catalog; strategies, tables, conversion |
+//! | `layout` | keys and values in etcd |
 //! | `openapi` | descriptions of the built-in types |
-//! | `outgoing` | calls to webhooks: the policy for everything that leaves the server |
+//! | `outgoing` | calls to webhooks and other servers, and the policy for all of them |
 //! | `pod_references` | the secrets that a pod refers to |
 //! | `rbac` | decisions by roles and bindings, checks against escalation, the policy of a new cluster |
 //! | `subresources` | `status`, `scale`, `binding`, `eviction`, `token` and the others |
@@ -42,6 +43,7 @@ mod crds;
 mod flow_control;
 mod follow;
 mod kinds;
+mod layout;
 mod node_authorizer;
 mod openapi;
 mod outgoing;
@@ -61,6 +63,7 @@ pub use admission::{
 pub use authentication::{AnonymousAccess, FrontProxy};
 pub use authorization::{AuthorizationMode, UnknownMode};
 pub use crds::Conversions;
+pub use layout::StorageLayout;
 pub use node_authorizer::NodeAuthorizer;
 pub use outgoing::{ServiceHandler, Services};
 pub use rbac::Rbac;

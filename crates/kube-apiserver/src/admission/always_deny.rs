@@ -1,8 +1,8 @@
 //! `AlwaysDeny`: rejects every write but those of the server itself, without which it would not start.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::Status;
@@ -17,7 +17,7 @@ const SERVER: &str = "system:apiserver";
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AlwaysDeny;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for AlwaysDeny {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false

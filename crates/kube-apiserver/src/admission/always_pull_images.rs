@@ -1,8 +1,8 @@
-//! `AlwaysPullImages`: images are pulled for every pod, so that nobody uses an image on the node without credentials for it.
+//! `AlwaysPullImages`: images are pulled for every pod, so that no pod uses an image on the node without credentials for it.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{
@@ -25,7 +25,7 @@ const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AlwaysPullImages;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for AlwaysPullImages {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for(cx, "", "pods")

@@ -1,8 +1,8 @@
 //! `LimitPodHardAntiAffinityTopology`: a pod may keep others off its node, and not off more than that.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, json::Read};
@@ -17,7 +17,7 @@ const TERMS: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LimitPodHardAntiAffinityTopology;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for LimitPodHardAntiAffinityTopology {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for(cx, "", "pods")

@@ -1,10 +1,10 @@
-//! `CertificateApproval`, `CertificateSigning` and `CertificateSubjectRestriction`: who may decide about certificate signing
-//! requests, and for whom no certificate is issued.
+//! `CertificateApproval`, `CertificateSigning` and `CertificateSubjectRestriction`: permissions to approve and sign
+//! certificate signing requests, and restricted subjects.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
     auth::{self, ResourceAttributes},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_builtins::certificates::certificate_signing_request::parse_request;
@@ -32,7 +32,7 @@ pub(crate) struct CertificateSigning;
 /// The `CertificateSubjectRestriction` plugin: no client certificate is issued for `system:masters`.
 pub(crate) struct CertificateSubjectRestriction;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for CertificateApproval {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for_subresource(cx, GROUP, REQUESTS, "approval")
@@ -52,7 +52,7 @@ impl Plugin for CertificateApproval {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for CertificateSigning {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for_subresource(cx, GROUP, REQUESTS, "status")
@@ -79,7 +79,7 @@ impl Plugin for CertificateSigning {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for CertificateSubjectRestriction {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false
@@ -118,7 +118,9 @@ async fn check_permission(
     let stored = attributes.old.unwrap_or(&Value::Null);
     let signer = stored["spec"]["signerName"].text();
     let domain = signer.split('/').next().unwrap_or_default();
-    for name in [signer, &format!("{domain}/*")] {
+    let all = format!("{domain}/*");
+    let mut refusal = None;
+    for name in [signer, &all] {
         let resource = ResourceAttributes {
             group: GROUP,
             version: "*",
@@ -127,9 +129,16 @@ async fn check_permission(
             ..ResourceAttributes::default()
         };
         let asked = auth::Attributes::of_resource(&cx.user, verb, resource);
-        if cx.authorizer.authorize(&asked).await.is_allow() {
+        let decision = cx.authorizer.authorize(&asked).await;
+        if decision.is_allow() {
+            cx.authorizer.decided(&asked, &decision);
             return Ok(());
         }
+        refusal.get_or_insert((resource, decision));
+    }
+    if let Some((resource, decision)) = refusal {
+        let asked = auth::Attributes::of_resource(&cx.user, verb, resource);
+        cx.authorizer.decided(&asked, &decision);
     }
     let signer = go::quote(signer);
     let cause = format!("user not permitted to {verb} requests with signerName {signer}");
@@ -150,7 +159,7 @@ mod tests {
     /// Allows one verb for one name of a signer.
     struct Allow(&'static str, &'static str);
 
-    #[async_trait]
+    #[boxed_async]
     impl Authorizer for Allow {
         async fn authorize(&self, attributes: &auth::Attributes<'_>) -> Decision {
             let resource = attributes.resource().unwrap();

@@ -1,8 +1,8 @@
 //! `DefaultIngressClass`: sets the default class of an ingress that names none.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::Status;
@@ -25,7 +25,7 @@ impl DefaultIngressClass {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for DefaultIngressClass {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false

@@ -1,8 +1,8 @@
 //! `DefaultStorageClass`: sets the default class of a claim that names none.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::Status;
@@ -29,7 +29,7 @@ impl DefaultStorageClass {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for DefaultStorageClass {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false
@@ -57,14 +57,6 @@ impl Plugin for DefaultStorageClass {
     }
 }
 
-/// Returns the class that a claim names by field or annotation, or an empty string.
-pub(super) fn class_of(claim: &Value) -> &str {
-    let annotated = claim["metadata"]["annotations"][CLASS_ANNOTATION].as_str();
-    annotated
-        .or(claim["spec"]["storageClassName"].as_str())
-        .unwrap_or_default()
-}
-
 /// Returns whether a claim names a class. An empty name requests a volume without a class.
 fn has_class(claim: &Value) -> bool {
     claim["metadata"]["annotations"]
@@ -77,6 +69,7 @@ fn has_class(claim: &Value) -> bool {
 mod tests {
     use super::*;
     use crate::admission::testing::{Scene, claim};
+    use kubewright_builtins::usage::class_of;
 
     fn class(name: &str, created: &str, default: &str) -> Value {
         json!({"metadata": {

@@ -1,8 +1,8 @@
 //! `DefaultTolerationSeconds`: adds five-minute tolerations for nodes that are not ready or unreachable.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, json::Read};
@@ -20,7 +20,7 @@ const SECONDS: i64 = 300;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DefaultTolerationSeconds;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for DefaultTolerationSeconds {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for(cx, "", "pods")

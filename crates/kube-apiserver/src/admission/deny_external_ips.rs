@@ -1,8 +1,8 @@
 //! `DenyServiceExternalIPs`: services get no new external addresses.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, json::Read};
@@ -14,7 +14,7 @@ use super::forbidden::{forbidden, is_for};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DenyServiceExternalIPs;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for DenyServiceExternalIPs {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for(cx, "", "services")

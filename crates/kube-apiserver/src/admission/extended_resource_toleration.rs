@@ -3,21 +3,22 @@
 
 use std::collections::BTreeSet;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
+use kubewright_builtins::usage::resource_list::is_extended_name;
 use kubewright_machinery::{Status, json::Read};
 use serde_json::{Value, json};
 
-use super::{fields::push, forbidden::is_for, resource_list::is_extended_name};
+use super::{fields::push, forbidden::is_for};
 
 /// The `ExtendedResourceToleration` plugin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ExtendedResourceToleration;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for ExtendedResourceToleration {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for(cx, "", "pods")

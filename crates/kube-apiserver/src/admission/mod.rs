@@ -20,10 +20,10 @@
 //! | [`extended_resource_toleration`] | tolerates the taints of nodes with extended resources; off by default |
 //! | [`default_storage_class`] | sets the default class of a claim that names none |
 //! | [`storage_in_use`] | adds finalizers to volumes, claims and attribute classes |
-//! | [`owner_references`] | who may change the owners of an object; off by default |
+//! | [`owner_references`] | permissions to change the owners of an object; off by default |
 //! | [`pvc_resize`] | allows claims to grow if their class does |
 //! | [`runtime_class`] | sets overhead and scheduling from the `RuntimeClass` of a pod |
-//! | [`certificates`] | who may decide about certificate signing requests |
+//! | [`certificates`] | permissions to approve and sign certificate signing requests |
 //! | [`default_ingress_class`] | sets the default class of an ingress that names none |
 //! | [`deny_external_ips`] | services get no external addresses; off by default |
 //! | [`pod_topology_labels`] | labels a pod with the zone and the region of its node |
@@ -58,14 +58,12 @@ pub(crate) mod node_restriction;
 pub(crate) mod owner_references;
 pub(crate) mod pod_node_selector;
 pub(crate) mod pod_resize;
-mod pod_resources;
 pub(crate) mod pod_security;
 pub(crate) mod pod_toleration_restriction;
 pub(crate) mod pod_topology_labels;
 pub(crate) mod policy;
 pub(crate) mod priority;
 pub(crate) mod pvc_resize;
-mod resource_list;
 pub(crate) mod resource_quota;
 pub(crate) mod runtime_class;
 mod selection;

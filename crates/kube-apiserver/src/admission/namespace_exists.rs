@@ -2,10 +2,10 @@
 
 use std::sync::OnceLock;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     ApiServer, WeakApiServer,
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, gvk::GroupResource, status};
@@ -46,7 +46,7 @@ impl NamespaceAutoProvision {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for NamespaceExists {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false
@@ -66,7 +66,7 @@ impl Plugin for NamespaceExists {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for NamespaceAutoProvision {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false

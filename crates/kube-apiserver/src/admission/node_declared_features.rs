@@ -1,10 +1,11 @@
 //! `NodeDeclaredFeatureValidator`: an update of a pod may not need features that its node does not declare.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
+use kubewright_builtins::usage::resource_list;
 use kubewright_machinery::{
     Status, go,
     json::{Read, same},
@@ -13,7 +14,6 @@ use serde_json::Value;
 
 use super::{
     forbidden::{forbidden, is_for, is_for_subresource},
-    resource_list,
     stored::Stored,
 };
 
@@ -42,7 +42,7 @@ impl NodeDeclaredFeatureValidator {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for NodeDeclaredFeatureValidator {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false

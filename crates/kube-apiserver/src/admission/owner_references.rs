@@ -1,10 +1,10 @@
-//! `OwnerReferencesPermissionEnforcement`: whoever changes the owners of an object must be allowed to delete it, and to change
+//! `OwnerReferencesPermissionEnforcement`: users who change the owners of an object must be allowed to delete it, and to change
 //! the finalizers of owners whose deletion it blocks.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
     auth::{self, ResourceAttributes},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{
@@ -68,7 +68,7 @@ impl OwnerReferencesPermissionEnforcement {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for OwnerReferencesPermissionEnforcement {
     async fn validate(
         &self,
@@ -168,7 +168,7 @@ async fn ask(
     resource: ResourceAttributes<'_>,
 ) -> Result<(), String> {
     let asked = auth::Attributes::of_resource(&cx.user, verb, resource);
-    let decision = cx.authorizer.authorize(&asked).await;
+    let decision = cx.authorize(&asked).await;
     match decision.is_allow() {
         true => Ok(()),
         false => {
@@ -198,7 +198,7 @@ mod tests {
     /// Allows these verbs on these resources and subresources.
     struct Allow(&'static [&'static str]);
 
-    #[async_trait]
+    #[boxed_async]
     impl Authorizer for Allow {
         async fn authorize(&self, attributes: &auth::Attributes<'_>) -> Decision {
             let resource = attributes.resource().unwrap();

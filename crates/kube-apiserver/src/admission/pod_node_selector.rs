@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{
@@ -65,7 +65,7 @@ impl PodNodeSelector {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for PodNodeSelector {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false

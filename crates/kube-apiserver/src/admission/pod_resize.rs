@@ -1,17 +1,19 @@
 //! `PodResizeValidator`: rejects an in-place resize that does not fit on the node.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
+};
+use kubewright_builtins::usage::{
+    pod_resources::{self, Counting},
+    resource_list,
 };
 use kubewright_machinery::{Status, go, json::Read};
 use serde_json::Value;
 
 use super::{
     forbidden::{forbidden, is_for_subresource},
-    pod_resources::{self, Counting},
-    resource_list,
     stored::Stored,
 };
 
@@ -25,7 +27,7 @@ impl PodResizeValidator {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for PodResizeValidator {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for_subresource(cx, "", "pods", "resize")
@@ -80,7 +82,7 @@ fn excess(pod: &Value, node: &Value) -> Option<String> {
     let counting = Counting {
         status: false,
         overhead: true,
-        pod_level: pod_level_resource,
+        pod_level: pod_resources::is_of_whole_pods,
     };
     let requests = pod_resources::requests(pod, counting);
     let allocatable = resource_list::read(&node["status"]["allocatable"]);
@@ -100,11 +102,6 @@ fn excess(pod: &Value, node: &Value) -> Option<String> {
         }
     }
     (!parts.is_empty()).then(|| parts.join("; "))
-}
-
-/// The resources that a pod can request as a whole.
-pub(super) fn pod_level_resource(name: &str) -> bool {
-    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
 #[cfg(test)]

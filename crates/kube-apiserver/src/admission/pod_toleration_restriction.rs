@@ -1,17 +1,15 @@
-//! `PodTolerationRestriction`: annotations of a namespace say which taints its pods tolerate, and which they may tolerate.
+//! `PodTolerationRestriction`: annotations of a namespace list the taints that its pods tolerate, and those they may tolerate.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
+use kubewright_builtins::usage::is_best_effort;
 use kubewright_machinery::{Status, gvk::GroupResource, json::Read, status};
 use serde_json::{Value, json};
 
-use super::{
-    fields::object_mut, forbidden::is_for, resource_quota::is_best_effort, stored::Stored,
-    tolerations,
-};
+use super::{fields::object_mut, forbidden::is_for, stored::Stored, tolerations};
 
 /// The annotation with the tolerations that new pods get.
 const DEFAULTS: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
@@ -55,7 +53,7 @@ impl PodTolerationRestriction {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for PodTolerationRestriction {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for(cx, "", "pods")

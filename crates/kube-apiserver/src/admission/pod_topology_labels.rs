@@ -1,10 +1,10 @@
 //! `PodTopologyLabels`: labels a pod with the zone and the region of its node.
 //!
-//! If a binding chooses the node, the labels go on the binding, and from there to the pod.
+//! If a binding chooses the node, the labels are added to the binding, and copied from there to the pod.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, json::Read};
@@ -44,7 +44,7 @@ impl PodTopologyLabels {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for PodTopologyLabels {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false

@@ -1,9 +1,9 @@
 //! `Priority`: sets the priority of a pod from its class, and allows one default class.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     ApiServer,
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, json::Read};
@@ -156,7 +156,7 @@ impl Priority {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for Priority {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for(cx, "", "pods") || is_for(cx, GROUP, "priorityclasses")

@@ -1,17 +1,17 @@
 //! `PersistentVolumeClaimResize`: allows a bound claim to grow only if its class does.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
+use kubewright_builtins::usage::{class_of, resource_list};
 use kubewright_machinery::{Status, quantity::Quantity};
 use serde_json::Value;
 
 use super::{
-    default_storage_class::{STORAGE_CLASSES, class_of},
+    default_storage_class::STORAGE_CLASSES,
     forbidden::{forbidden, is_for},
-    resource_list,
     stored::Stored,
 };
 
@@ -37,7 +37,7 @@ impl PersistentVolumeClaimResize {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for PersistentVolumeClaimResize {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for(cx, "", "persistentvolumeclaims")

@@ -1,17 +1,17 @@
 //! `RuntimeClass`: sets overhead, node selector and tolerations of a pod from its runtime class.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
+use kubewright_builtins::usage::resource_list;
 use kubewright_machinery::{Status, go, json::Read, status};
 use serde_json::{Value, json};
 
 use super::{
     fields::object_mut,
     forbidden::{forbidden, is_for},
-    resource_list,
     stored::Stored,
     tolerations,
 };
@@ -48,7 +48,7 @@ impl RuntimeClass {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for RuntimeClass {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false

@@ -112,7 +112,7 @@ impl PluginName {
         IMPLEMENTED.contains(&self.0)
     }
 
-    /// Returns an error if the plugin cannot be enabled here, for want of the configuration that it needs.
+    /// Returns an error if the plugin cannot be enabled here because it lacks its configuration.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
 //! `StorageObjectInUseProtection`: adds a finalizer to volumes, claims and volume attribute classes, which a controller
 //! removes once they are not in use.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, json::Read};
@@ -26,7 +26,7 @@ const PROTECTED: [(&str, &str, &str); 3] = [
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StorageObjectInUseProtection;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for StorageObjectInUseProtection {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false

@@ -1,8 +1,8 @@
 //! `TaintNodesByCondition`: taints a new node as not ready.
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, json::Read};
@@ -17,7 +17,7 @@ const NO_SCHEDULE: &str = "NoSchedule";
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TaintNodesByCondition;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for TaintNodesByCondition {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false

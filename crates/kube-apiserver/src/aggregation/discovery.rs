@@ -1,13 +1,19 @@
 //! The resources of another server, from its discovery documents.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use kubewright_apiserver::aggregation::RemoteResources;
+use bytes::Bytes;
+use http::HeaderValue;
+use kubewright_apiserver::aggregation::{OpenApiV2, RemoteResources};
 use kubewright_machinery::json::Read;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use super::{Aggregation, index::ApiService, probe};
+use super::{
+    Aggregation,
+    index::ApiService,
+    probe::{self, Answer, Asked},
+};
 use crate::outgoing::Endpoint;
 
 /// The time limit of a request.
@@ -17,24 +23,61 @@ const MAX_RESOURCES: usize = 10_000;
 const ACCEPT: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
-/// Asks another server for the resources of a group version.
+/// The documents of another server about a group version.
+#[derive(Clone, Default)]
+pub(super) struct Documents {
+    pub(super) remote: RemoteResources,
+    /// The tags of the OpenAPI documents, by which the server knows whether they have changed.
+    openapi_tag: Option<HeaderValue>,
+    openapi_v2_tag: Option<HeaderValue>,
+}
+
+/// A document, and its tag.
+struct Tagged<T> {
+    contents: Option<T>,
+    tag: Option<HeaderValue>,
+}
+
+impl Documents {
+    /// Marks the documents as out of date.
+    pub(super) fn into_stale(mut self) -> Self {
+        self.remote.stale = true;
+        self
+    }
+}
+
+/// Asks another server for the resources of a group version, and for its OpenAPI documents. An OpenAPI document that is known
+/// stays if it has not changed, and if the server fails to return it.
 ///
 /// # Errors
 ///
-/// Returns the reason if it has no usable answer.
+/// Returns the reason if the server does not return the resources.
 pub(super) async fn fetch(
     aggregation: &Aggregation,
     service: &ApiService,
     endpoint: &Endpoint,
-) -> Result<RemoteResources, String> {
-    let resources = match aggregated(aggregation, service, endpoint).await? {
-        Some(resources) => resources,
-        None => legacy(aggregation, service, endpoint).await?,
+    known: &Documents,
+) -> Result<Documents, String> {
+    let resources = async {
+        match aggregated(aggregation, service, endpoint).await? {
+            Some(resources) => Ok(resources),
+            None => legacy(aggregation, service, endpoint).await,
+        }
     };
-    Ok(RemoteResources {
+    let (resources, v3, v2) = tokio::join!(
         resources,
-        stale: false,
-        openapi: openapi(aggregation, service, endpoint).await,
+        openapi(aggregation, service, endpoint, known),
+        openapi_v2(aggregation, service, endpoint, known),
+    );
+    Ok(Documents {
+        remote: RemoteResources {
+            resources: resources?,
+            stale: false,
+            openapi: v3.contents,
+            openapi_v2: v2.contents,
+        },
+        openapi_tag: v3.tag,
+        openapi_v2_tag: v2.tag,
     })
 }
 
@@ -42,9 +85,9 @@ async fn get(
     aggregation: &Aggregation,
     endpoint: &Endpoint,
     path: &str,
-    accept: Option<&'static str>,
-) -> Result<probe::Answer, String> {
-    let answer = probe::get(aggregation, endpoint, path, accept);
+    asked: Asked<'_>,
+) -> Result<Answer, String> {
+    let answer = probe::get(aggregation, endpoint, path, asked);
     let answer = timeout(TIMEOUT, answer).await;
     answer.map_err(|_| format!("timed out waiting for {path}"))?
 }
@@ -55,7 +98,11 @@ async fn aggregated(
     service: &ApiService,
     endpoint: &Endpoint,
 ) -> Result<Option<Vec<Value>>, String> {
-    let answer = get(aggregation, endpoint, "/apis", Some(ACCEPT)).await?;
+    let asked = Asked {
+        accept: Some(ACCEPT),
+        ..Asked::default()
+    };
+    let answer = get(aggregation, endpoint, "/apis", asked).await?;
     if answer.code == 503 {
         return Err("the server is unavailable".to_owned());
     }
@@ -92,7 +139,7 @@ async fn legacy(
     endpoint: &Endpoint,
 ) -> Result<Vec<Value>, String> {
     let path = format!("/apis/{}/{}", service.group, service.version);
-    let answer = get(aggregation, endpoint, &path, None).await?;
+    let answer = get(aggregation, endpoint, &path, Asked::default()).await?;
     if !answer.is_success {
         return Err(format!("bad status from {path}: {}", answer.code));
     }
@@ -156,16 +203,77 @@ async fn openapi(
     aggregation: &Aggregation,
     service: &ApiService,
     endpoint: &Endpoint,
-) -> Option<String> {
-    let answer = get(aggregation, endpoint, "/openapi/v3", None).await.ok()?;
-    let index: Value = serde_json::from_slice(&answer.body).ok()?;
-    let paths: &Map<String, Value> = index["paths"].as_object()?;
-    let path = format!("apis/{}/{}", service.group, service.version);
-    let url = paths.get(&path)?["serverRelativeURL"].as_str()?;
-    // An address elsewhere would lead clients to resources of others.
-    let own = format!("/openapi/v3/{path}");
-    let rest = url.strip_prefix(&own)?;
-    (rest.is_empty() || rest.starts_with('?')).then(|| url.to_owned())
+    known: &Documents,
+) -> Tagged<String> {
+    let last = Tagged {
+        contents: known.remote.openapi.clone(),
+        tag: known.openapi_tag.clone(),
+    };
+    let read = |body: &Bytes| {
+        let index: Value = serde_json::from_slice(body).ok()?;
+        let paths: &Map<String, Value> = index["paths"].as_object()?;
+        let path = format!("apis/{}/{}", service.group, service.version);
+        let Some(entry) = paths.get(&path) else {
+            return Some(None);
+        };
+        let url = entry["serverRelativeURL"].as_str()?;
+        // An address elsewhere would lead clients to resources of others.
+        let own = format!("/openapi/v3/{path}");
+        let rest = url.strip_prefix(&own)?;
+        let is_own = rest.is_empty() || rest.starts_with('?');
+        Some(is_own.then(|| url.to_owned()))
+    };
+    document(aggregation, endpoint, "/openapi/v3", last, read).await
+}
+
+/// Returns the part of the OpenAPI v2 document that is about a group version, if the server has one.
+async fn openapi_v2(
+    aggregation: &Aggregation,
+    service: &ApiService,
+    endpoint: &Endpoint,
+    known: &Documents,
+) -> Tagged<Arc<OpenApiV2>> {
+    let last = Tagged {
+        contents: known.remote.openapi_v2.clone(),
+        tag: known.openapi_v2_tag.clone(),
+    };
+    let read = |body: &Bytes| {
+        let part = OpenApiV2::read(body, &service.group, &service.version);
+        Some(Some(Arc::new(part.ok()?)))
+    };
+    document(aggregation, endpoint, "/openapi/v2", last, read).await
+}
+
+/// Asks for a document. The last one stays if it has not changed, or if the server fails or returns one that cannot be read. A
+/// server that has none says so by its status.
+async fn document<T>(
+    aggregation: &Aggregation,
+    endpoint: &Endpoint,
+    path: &str,
+    last: Tagged<T>,
+    read: impl Fn(&Bytes) -> Option<Option<T>>,
+) -> Tagged<T> {
+    let asked = Asked {
+        known: last.tag.as_ref(),
+        ..Asked::default()
+    };
+    let Ok(answer) = get(aggregation, endpoint, path, asked).await else {
+        return last;
+    };
+    match answer.code {
+        200..=299 => match read(&answer.body) {
+            Some(contents) => Tagged {
+                contents,
+                tag: answer.etag,
+            },
+            None => last,
+        },
+        404..=406 | 410 => Tagged {
+            contents: None,
+            tag: None,
+        },
+        _ => last,
+    }
 }
 
 #[cfg(test)]

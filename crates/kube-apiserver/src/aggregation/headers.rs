@@ -16,7 +16,7 @@ const REMOTE_EXTRA: &str = "x-remote-extra-";
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// Removes the headers that concern only the connection of the client. Those of an upgrade are kept.
-pub(super) fn remove_hop_by_hop(headers: &mut HeaderMap) {
+pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let upgrade = headers.get(UPGRADE).cloned();
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -44,7 +44,7 @@ pub(super) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// Names the user, in place of whatever the client has sent.
+/// Adds the headers that name the user, replacing those of the client.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ pub(super) fn set_user(headers: &mut HeaderMap, user: &UserInfo) -> Result<(), S
 }
 
 /// Says where the request came from: the original host and path, the protocol, and the address of the client, if it is known.
-pub(super) fn set_forwarded(headers: &mut HeaderMap, path: &str, peer: Option<String>) {
+pub(crate) fn set_forwarded(headers: &mut HeaderMap, path: &str, peer: Option<String>) {
     let host = headers.get(HOST).cloned();
     let mut set = |name: &'static str, value: Option<HeaderValue>| {
         if let Some(value) = value {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_comes_back_is_noticed() {
+    fn a_forwarding_loop_is_detected() {
         let mut headers = HeaderMap::new();
         assert!(mark(&mut headers, "server-a"));
         assert!(mark(&mut headers, "server-b"));

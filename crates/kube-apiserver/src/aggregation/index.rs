@@ -6,7 +6,7 @@ use bytes::Bytes;
 use kubewright_machinery::json::Read;
 use serde_json::Value;
 
-use super::{GROUP, PLURAL, register::AUTOMANAGED};
+use super::{GROUP, PLURAL, probe::LOCAL, register::AUTOMANAGED};
 use crate::{follow::Index, kinds::collection, outgoing::Endpoint};
 
 /// An APIService, decoded.
@@ -21,6 +21,8 @@ pub(crate) struct ApiService {
     /// The other server, if this one does not serve the group version itself.
     pub(crate) endpoint: Option<Endpoint>,
     pub(crate) available: bool,
+    /// Whether the condition is that of a group version that this server serves itself.
+    pub(crate) is_local: bool,
     /// The value of the label by which the server keeps the APIService itself, or empty.
     pub(crate) automanaged: String,
 }
@@ -49,6 +51,9 @@ impl ApiService {
                 .is_object()
                 .then(|| Endpoint::of_api_service(spec)),
             available: conditions.iter().any(available),
+            is_local: conditions
+                .iter()
+                .any(|c| available(c) && c["reason"].text() == LOCAL),
             automanaged: object["metadata"]["labels"][AUTOMANAGED].text().to_owned(),
         }
     }

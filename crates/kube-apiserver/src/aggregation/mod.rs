@@ -14,25 +14,25 @@
 //! | `discovery` | the discovery documents of other servers |
 
 mod discovery;
-mod headers;
+pub(crate) mod headers;
 mod index;
 mod monitor;
 mod probe;
 mod proxy;
 mod register;
 
-use std::sync::{Arc, OnceLock};
+use std::{future::Future, sync::Arc};
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     ApiServer, FieldManager,
     aggregation::{Aggregator, Backend},
-    random_uid,
-    registry::{Generic, Resource, ResourceSpec, Shape},
+    boxed_async, random_uid,
+    registry::{Generic, Registry, Resource, ResourceSpec, Shape},
 };
 use kubewright_catalog::generated::apiregistration_v1::API_SERVICE;
 use kubewright_machinery::{Status, gvk::GroupVersionKind};
 use kubewright_store::Store;
+use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
 use crate::{follow::Noted, kinds::Environment, outgoing::Outgoing};
@@ -51,19 +51,21 @@ pub(crate) struct Aggregation {
     /// The registry of APIServices, without the rules for clients.
     stored: Generic,
     status_manager: FieldManager,
-    /// Marks requests that this server has forwarded, so that one that comes back is noticed.
+    /// Marks requests that this server has forwarded, to detect loops.
     mark: String,
+    /// The turn to register custom resources.
+    registering: tokio::sync::Mutex<()>,
 }
 
-/// The aggregation as a server holds it. Its task ends with the server.
+/// The aggregation as a server holds it. Its tasks end with the server.
 pub(crate) struct Front {
     aggregation: Arc<Aggregation>,
-    task: OnceLock<AbortHandle>,
+    tasks: Mutex<Vec<AbortHandle>>,
 }
 
 impl Drop for Front {
     fn drop(&mut self) {
-        if let Some(task) = self.task.get() {
+        for task in self.tasks.lock().drain(..) {
             task.abort();
         }
     }
@@ -85,6 +87,7 @@ impl Aggregation {
             environment: environment.clone(),
             outgoing: environment.outgoing.clone(),
             mark: format!("kube-apiserver-{}", random_uid()),
+            registering: tokio::sync::Mutex::default(),
         })
     }
 
@@ -92,13 +95,25 @@ impl Aggregation {
     pub(crate) fn front(self: &Arc<Self>) -> Arc<Front> {
         Arc::new(Front {
             aggregation: self.clone(),
-            task: OnceLock::new(),
+            tasks: Mutex::default(),
         })
     }
 
-    /// Registers the group versions of custom resources, and removes those that are no longer served.
+    /// Registers the group versions of custom resources, and removes those that are no longer served. The server must serve the
+    /// resources already.
     pub(crate) async fn register_custom(&self, resources: &[Arc<Resource>]) -> Result<(), Status> {
+        let _turn = self.registering.lock().await;
         register::custom(self, resources).await
+    }
+
+    /// Restores the APIServices of the custom resources that a server serves.
+    async fn restore_custom(&self, server: &ApiServer) -> Result<(), Status> {
+        // What is served is read when it is our turn: whatever is no longer served after that is removed after us.
+        let _turn = self.registering.lock().await;
+        let registry = server.registry();
+        let custom = resources(&registry).filter(|resource| resource.custom().is_some());
+        let custom: Vec<Arc<Resource>> = custom.cloned().collect();
+        register::restore(self, &custom).await
     }
 }
 
@@ -106,24 +121,42 @@ impl Front {
     /// Registers the group versions of the server, and keeps the conditions of the others.
     pub(crate) async fn start(&self, server: &ApiServer) -> Result<(), Status> {
         let registry = server.registry();
-        let versions = registry.groups().iter().flat_map(|group| &group.versions);
-        let resources = versions.flat_map(|(_, resources)| resources);
-        let built_in = resources.filter(|resource| resource.custom().is_none());
+        let built_in = resources(&registry).filter(|resource| resource.custom().is_none());
         let built_in: Vec<Arc<Resource>> = built_in.cloned().collect();
         register::built_in(&self.aggregation, &built_in).await?;
-        let task = monitor::run(self.aggregation.clone(), server.downgrade());
-        let task = tokio::spawn(task).abort_handle();
-        // It is started once.
-        let _ = self.task.set(task);
+        self.spawn(monitor::run(self.aggregation.clone(), server.downgrade()));
         Ok(())
+    }
+
+    /// Runs a task until the server is gone.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.lock().push(tokio::spawn(task).abort_handle());
     }
 }
 
-#[async_trait]
+/// Returns the resources of a registry.
+fn resources(registry: &Registry) -> impl Iterator<Item = &Arc<Resource>> {
+    let versions = registry.groups().iter().flat_map(|group| &group.versions);
+    versions.flat_map(|(_, resources)| resources)
+}
+
+#[boxed_async]
 impl Aggregator for Front {
     async fn backend(&self, group: &str, version: &str) -> Option<Arc<dyn Backend>> {
-        let aggregation = &self.aggregation;
-        let services = match aggregation.environment.api_services.index().await {
+        let mut remote = self.aggregation.remote(group, version).await?;
+        if !remote.available {
+            // A client that watches APIServices may know of a change before it is noted.
+            self.aggregation.environment.api_services.note();
+            remote = self.aggregation.remote(group, version).await?;
+        }
+        Some(Arc::new(remote))
+    }
+}
+
+impl Aggregation {
+    /// Returns the server of a group version, if its APIService names one.
+    async fn remote(&self, group: &str, version: &str) -> Option<Remote> {
+        let services = match self.environment.api_services.index().await {
             Ok(services) => services,
             Err(error) => {
                 tracing::error!(%error, "the APIServices cannot be read");
@@ -131,12 +164,11 @@ impl Aggregator for Front {
             }
         };
         let service = services.get(group, version)?;
-        let endpoint = service.endpoint.clone()?;
-        Some(Arc::new(Remote {
-            outgoing: aggregation.outgoing.clone(),
-            endpoint,
+        Some(Remote {
+            outgoing: self.outgoing.clone(),
+            endpoint: service.endpoint.clone()?,
             available: service.available,
-            mark: aggregation.mark.clone(),
-        }))
+            mark: self.mark.clone(),
+        })
     }
 }

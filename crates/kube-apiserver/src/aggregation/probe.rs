@@ -11,15 +11,20 @@ use tokio::time::timeout;
 use super::{Aggregation, headers, index::ApiService};
 use crate::{
     admission::stored::Stored,
-    outgoing::{Endpoint, ForwardError, SERVICE_NAME, ServicePort},
+    outgoing::{Endpoint, ForwardError, SERVICE_NAME, ServicePort, not_upgraded},
 };
 
 /// The time limit of one attempt.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// The time limit of a check.
+const WATCHDOG: Duration = Duration::from_secs(6);
 /// The attempts of one check.
 const ATTEMPTS: usize = 5;
 /// The maximum size of a discovery document, in bytes.
 const MAX_DOCUMENT: usize = 4 << 20;
+
+/// The reason of the condition of a group version that this server serves itself.
+pub(super) const LOCAL: &str = "Local";
 
 /// The condition `Available`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +40,15 @@ impl Condition {
             status: "False",
             reason,
             message,
+        }
+    }
+
+    /// Returns the condition of a group version that this server serves itself.
+    pub(super) fn local() -> Self {
+        Self {
+            status: "True",
+            reason: LOCAL,
+            message: "Local APIServices are always available".to_owned(),
         }
     }
 
@@ -58,27 +72,49 @@ pub(super) async fn check(
     let path = format!("/apis/{}/{}", service.group, service.version);
     let origin = aggregation.outgoing.origin_of(endpoint).await;
     let url = format!("{origin}{path}");
-    let mut failure = String::new();
-    for _ in 0..ATTEMPTS {
-        match timeout(TIMEOUT, get(aggregation, endpoint, &path, None)).await {
-            Ok(Ok(answer)) if answer.is_success => {
-                return Condition {
-                    status: "True",
-                    reason: "Passed",
-                    message: "all checks passed".to_owned(),
-                };
-            }
-            Ok(Ok(answer)) => failure = format!("bad status from {url}: {}", answer.code),
-            Ok(Err(e)) => failure = format!("Get {}: {e}", go::quote(&url)),
-            // Others would take as long.
-            Err(_) => {
-                failure = format!("timed out waiting for {url}");
-                break;
-            }
+    let failure = match timeout(WATCHDOG, attempts(aggregation, endpoint, &url, &path)).await {
+        Ok(Ok(())) => {
+            return Condition {
+                status: "True",
+                reason: "Passed",
+                message: "all checks passed".to_owned(),
+            };
         }
-    }
+        Ok(Err(failure)) => failure,
+        Err(_) => format!("timed out waiting for {url}"),
+    };
     let message = format!("failing or missing response from {url}: {failure}");
     Condition::failed("FailedDiscoveryCheck", message)
+}
+
+/// Asks a server for a path a few times. Returns the last failure if every attempt fails.
+async fn attempts(
+    aggregation: &Aggregation,
+    endpoint: &Endpoint,
+    url: &str,
+    path: &str,
+) -> Result<(), String> {
+    let mut failure = String::new();
+    for _ in 0..ATTEMPTS {
+        let answer = get(aggregation, endpoint, path, Asked::default());
+        match timeout(TIMEOUT, answer).await {
+            Ok(Ok(answer)) if answer.is_success => return Ok(()),
+            Ok(Ok(answer)) => failure = format!("bad status from {url}: {}", answer.code),
+            Ok(Err(e)) => failure = format!("Get {}: {e}", go::quote(url)),
+            // Others would take as long.
+            Err(_) => return Err(format!("timed out waiting for {url}")),
+        }
+    }
+    Err(failure)
+}
+
+/// The conditions of a request of the aggregator itself.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Asked<'a> {
+    /// The media types (default: JSON).
+    pub(super) accept: Option<&'static str>,
+    /// The tag of the document that is known; the answer is then 304 if it has not changed.
+    pub(super) known: Option<&'a HeaderValue>,
 }
 
 /// An answer to a request of the aggregator itself.
@@ -86,6 +122,7 @@ pub(super) struct Answer {
     pub(super) is_success: bool,
     pub(super) code: u16,
     pub(super) content_type: String,
+    pub(super) etag: Option<HeaderValue>,
     pub(super) body: bytes::Bytes,
 }
 
@@ -93,12 +130,12 @@ pub(super) struct Answer {
 ///
 /// # Errors
 ///
-/// Returns the words of Go's client if there is no answer, or it is too large.
+/// Returns the message of Go's client if there is no response, or it is too large.
 pub(super) async fn get(
     aggregation: &Aggregation,
     endpoint: &Endpoint,
     path: &str,
-    accept: Option<&'static str>,
+    asked: Asked<'_>,
 ) -> Result<Answer, String> {
     let user = Arc::new(UserInfo {
         name: "system:kube-aggregator".into(),
@@ -111,8 +148,12 @@ pub(super) async fn get(
         .header(header::HOST, host)
         .header(header::USER_AGENT, "kube-aggregator");
     let mut request = request.body(Body::empty()).map_err(|e| e.to_string())?;
-    let accept = HeaderValue::from_static(accept.unwrap_or("application/json"));
+    let accept = HeaderValue::from_static(asked.accept.unwrap_or("application/json"));
     request.headers_mut().insert(header::ACCEPT, accept);
+    if let Some(etag) = asked.known {
+        let headers = request.headers_mut();
+        headers.insert(header::IF_NONE_MATCH, etag.clone());
+    }
     headers::set_user(request.headers_mut(), &user)?;
     // A server that forwards this to us again would make us probe ourselves.
     headers::mark(request.headers_mut(), &aggregation.mark);
@@ -122,6 +163,7 @@ pub(super) async fn get(
         Err(ForwardError::Tls(e) | ForwardError::Unresolved(e) | ForwardError::Unreachable(e)) => {
             return Err(e);
         }
+        Err(ForwardError::NotUpgraded(code)) => return Err(not_upgraded(code)),
     };
     let body = body.collect_up_to(MAX_DOCUMENT).await;
     let body = body.map_err(|e| e.to_string())?;
@@ -133,6 +175,7 @@ pub(super) async fn get(
             .and_then(|value| value.to_str().ok())
             .unwrap_or_default()
             .to_owned(),
+        etag: parts.headers.get(header::ETAG).cloned(),
         body: body.ok_or_else(|| format!("the response is larger than {MAX_DOCUMENT} bytes"))?,
     })
 }

@@ -1,14 +1,13 @@
 //! [`Remote`]: another server, to which requests are forwarded.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use http::{HeaderValue, Request, Response, StatusCode, Uri, Version, header};
-use kubewright_apiserver::{Body, aggregation::Backend, request::UserInfo};
+use kubewright_apiserver::{Body, aggregation::Backend, boxed_async, request::UserInfo};
 use kubewright_serve::PeerAddress;
 
 use super::headers;
-use crate::outgoing::{Endpoint, ForwardError, Outgoing};
+use crate::outgoing::{Endpoint, ForwardError, Outgoing, not_upgraded};
 
 /// The server of an APIService.
 pub(super) struct Remote {
@@ -21,7 +20,10 @@ pub(super) struct Remote {
 
 const UNAVAILABLE: &str = "service unavailable";
 
-#[async_trait]
+/// The time limit for the answer to an upgrade. The connection may last longer.
+const UPGRADE_TIMEOUT: Duration = Duration::from_secs(60);
+
+#[boxed_async]
 impl Backend for Remote {
     async fn forward(&self, user: &Arc<UserInfo>, request: Request<Body>) -> Response<Body> {
         if !self.available {
@@ -31,7 +33,16 @@ impl Backend for Remote {
             Ok(request) => request,
             Err(refused) => return *refused,
         };
-        match self.outgoing.forward(&self.endpoint, user, request).await {
+        let is_upgrade = request.headers().contains_key(header::UPGRADE);
+        let forwarded = self.outgoing.forward(&self.endpoint, user, request);
+        let forwarded = match is_upgrade {
+            false => forwarded.await,
+            true => match tokio::time::timeout(UPGRADE_TIMEOUT, forwarded).await {
+                Ok(forwarded) => forwarded,
+                Err(_) => return text(StatusCode::GATEWAY_TIMEOUT, "the backend did not respond"),
+            },
+        };
+        match forwarded {
             Ok(response) if is_redirect(&response) => text(
                 StatusCode::BAD_GATEWAY,
                 "the backend attempted to redirect this request, which is not permitted",
@@ -50,6 +61,9 @@ impl Backend for Remote {
                 text(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE)
             }
             Err(ForwardError::Unreachable(e)) => unreachable(&e),
+            Err(ForwardError::NotUpgraded(code)) => {
+                text(StatusCode::SERVICE_UNAVAILABLE, &not_upgraded(code))
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use kubewright_machinery::{Status, json::Read, status};
 use kubewright_store::{Key, WriteError};
 use serde_json::{Map, Value, json};
 
-use super::{Aggregation, GROUP, MANAGER, PLURAL};
+use super::{Aggregation, GROUP, MANAGER, PLURAL, probe::Condition};
 use crate::kinds::collection;
 
 /// The label of APIServices that the server keeps.
@@ -87,8 +87,28 @@ pub(super) async fn custom(
     aggregation: &Aggregation,
     resources: &[Arc<Resource>],
 ) -> Result<(), Status> {
+    restore(aggregation, resources).await?;
     let served = group_versions(resources);
-    let (missing, gone) = {
+    let gone: Vec<String> = {
+        let index = aggregation.environment.api_services.index().await;
+        let index = index.map_err(status::internal)?;
+        let names: BTreeSet<String> = served.iter().map(|(g, v)| name(g, v)).collect();
+        let managed = index.all().filter(|service| service.automanaged == ALWAYS);
+        let gone = managed.filter(|service| !names.contains(&service.name));
+        gone.map(|service| service.name.clone()).collect()
+    };
+    for name in gone {
+        delete(aggregation, &name).await?;
+    }
+    Ok(())
+}
+
+/// Registers the group versions of custom resources that have no APIService, and repairs those of the server.
+pub(super) async fn restore(
+    aggregation: &Aggregation,
+    resources: &[Arc<Resource>],
+) -> Result<(), Status> {
+    let missing: Vec<(String, String)> = {
         let index = aggregation.environment.api_services.index().await;
         let index = index.map_err(status::internal)?;
         let is_kept = |(group, version): &&(String, String)| {
@@ -98,19 +118,12 @@ pub(super) async fn custom(
                 same || service.automanaged.is_empty()
             })
         };
-        let missing: Vec<_> = served.iter().filter(|gv| !is_kept(gv)).cloned().collect();
-        let names: BTreeSet<String> = served.iter().map(|(g, v)| name(g, v)).collect();
-        let managed = index.all().filter(|service| service.automanaged == ALWAYS);
-        let gone = managed.filter(|service| !names.contains(&service.name));
-        let gone: Vec<String> = gone.map(|service| service.name.clone()).collect();
-        (missing, gone)
+        let served = group_versions(resources).into_iter();
+        served.filter(|gv| !is_kept(&gv)).collect()
     };
     for (group, version) in missing {
         let spec = spec(&group, &version, CUSTOM);
         ensure(aggregation, &group, &version, &spec, ALWAYS).await?;
-    }
-    for name in gone {
-        delete(aggregation, &name).await?;
     }
     Ok(())
 }
@@ -154,6 +167,7 @@ async fn ensure(
     let environment = &aggregation.environment;
     let name = name(group, version);
     let now = rfc3339(environment.clock.now());
+    let local = Condition::local();
     let object = json!({
         "kind": "APIService",
         "apiVersion": format!("{GROUP}/v1"),
@@ -167,10 +181,10 @@ async fn ensure(
         "spec": spec,
         "status": {"conditions": [{
             "type": "Available",
-            "status": "True",
+            "status": local.status,
             "lastTransitionTime": now,
-            "reason": "Local",
-            "message": "Local APIServices are always available",
+            "reason": local.reason,
+            "message": local.message,
         }]},
     });
     let existing = match environment.store.create(key(&name), payload(&object)).await {

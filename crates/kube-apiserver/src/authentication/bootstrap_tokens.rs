@@ -1,10 +1,10 @@
 //! [`BootstrapTokens`]: tokens that are stored in Secrets, for machines that join a cluster.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use kubewright_apiserver::{
     SharedClock,
     auth::{Authenticated, AuthenticationError, TokenAuthenticator},
+    boxed_async,
     registry::Fields,
     request::UserInfo,
 };
@@ -40,7 +40,7 @@ impl BootstrapTokens {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl TokenAuthenticator for BootstrapTokens {
     async fn authenticate_token(
         &self,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_wrong_with_a_secret_makes_it_no_token() {
+    fn invalid_secrets_are_not_tokens() {
         for (key, value) in [
             ("token-id", "abc124"),
             ("token-secret", "0123456789abcdee"),

@@ -67,7 +67,7 @@ pub(crate) struct Settings {
     /// The authorities of users, as PEM.
     pub(crate) client_ca: Vec<u8>,
     pub(crate) front_proxies: Vec<FrontProxy>,
-    /// Set if extension servers are not told of the authorities.
+    /// Set if the authorities are not published for extension servers.
     pub(crate) unpublished: bool,
     pub(crate) others: Vec<Arc<dyn Authenticator>>,
     pub(crate) token_file: Option<TokenFile>,
@@ -77,7 +77,7 @@ pub(crate) struct Settings {
 }
 
 impl FrontProxy {
-    /// Trusts proxies with a certificate of these authorities, whatever their name.
+    /// Trusts proxies with any certificate of these authorities.
     pub fn new(ca_pem: impl Into<Vec<u8>>) -> Self {
         Self {
             ca_pem: ca_pem.into(),
@@ -108,7 +108,7 @@ impl Settings {
         all
     }
 
-    /// Returns the trust that extension servers are told of.
+    /// Returns the authorities that are published for extension servers.
     pub(crate) fn trust(&self) -> Trust {
         match self.unpublished {
             true => Trust::default(),

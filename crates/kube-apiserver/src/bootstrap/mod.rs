@@ -1,6 +1,7 @@
 //! The objects that a cluster has from the start.
 
 mod kubernetes_service;
+mod service_cidr;
 mod trust;
 
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use kubewright_apiserver::{ApiServer, Body, request::UserInfo};
 use kubewright_machinery::{Status, status};
 use serde_json::Value;
 
-pub(crate) use kubernetes_service::{Endpoint, kubernetes_service, service_cidr};
+pub(crate) use kubernetes_service::KubernetesService;
 pub(crate) use trust::Trust;
 
 /// The most that is read of an answer.

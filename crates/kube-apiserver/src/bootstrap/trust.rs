@@ -1,12 +1,15 @@
-//! The ConfigMap `kube-system/extension-apiserver-authentication`: whom extension servers can trust, as this server does.
+//! The ConfigMap `kube-system/extension-apiserver-authentication`: the authorities that this server trusts, for
+//! extension servers.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use http::Method;
-use kubewright_apiserver::ApiServer;
-use kubewright_machinery::{Status, json::Read};
+use kubewright_apiserver::{ApiServer, WeakApiServer};
+use kubewright_machinery::{Status, json::Read, status};
+use kubewright_store::Watch;
 use kubewright_x509::{Certificate, pem};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::send;
 use crate::{authentication::FrontProxy, kinds::Environment};
@@ -15,10 +18,18 @@ const PATH: &str = "/api/v1/namespaces/kube-system/configmaps";
 const NAME: &str = "extension-apiserver-authentication";
 const CLIENT_CA: &str = "client-ca-file";
 const PROXY_CA: &str = "requestheader-client-ca-file";
+/// The pause after a failure.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The authorities that a server trusts: the data of the ConfigMap.
 #[derive(Default)]
 pub(crate) struct Trust(BTreeMap<&'static str, Contents>);
+
+/// The result of a step of keeping the ConfigMap.
+enum Kept {
+    Published,
+    ServerGone,
+}
 
 enum Contents {
     /// Certificates, as PEM.
@@ -56,7 +67,53 @@ impl Trust {
         Self(data)
     }
 
-    /// Publishes it. Whatever an earlier server published stays, except for certificates that have expired.
+    /// Publishes it, and then again whenever the ConfigMap was changed or deleted, until the server is gone.
+    pub(crate) async fn keep(self, server: WeakApiServer, environment: Environment) {
+        let mut changes = None;
+        loop {
+            let kept = self.keep_once(&mut changes, &server, &environment).await;
+            match kept {
+                Ok(Kept::Published) => {}
+                Ok(Kept::ServerGone) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot restore the ConfigMap {NAME}");
+                    changes = None;
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Waits for a change, beginning to watch if nobody does, and publishes it.
+    async fn keep_once(
+        &self,
+        changes: &mut Option<Box<dyn Watch>>,
+        server: &WeakApiServer,
+        environment: &Environment,
+    ) -> Result<Kept, Status> {
+        match changes {
+            Some(changes) => drop(changes.next().await.map_err(status::internal)?),
+            None => {
+                let store = &environment.store;
+                let current = store.current().await.map_err(status::internal)?;
+                let path = format!("kube-system/{NAME}");
+                let watch = store.watch("configmaps", &path, current);
+                *changes = Some(watch.await.map_err(status::internal)?);
+            }
+        }
+        let Some(server) = server.upgrade() else {
+            return Ok(Kept::ServerGone);
+        };
+        self.publish(&server, environment).await?;
+        Ok(Kept::Published)
+    }
+
+    /// Reports whether there is nothing to publish.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Publishes it. Certificates of earlier servers are kept until they expire.
     pub(crate) async fn publish(
         &self,
         server: &ApiServer,

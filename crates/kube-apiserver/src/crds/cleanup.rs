@@ -180,7 +180,7 @@ async fn report(weak: &Weak<Crds>, name: &str, reason: &'static str, why: &str) 
     }
 }
 
-/// Removes the finalizer, and thereby the CRD if it has no other. A CRD that was created anew meanwhile is left alone.
+/// Removes the finalizer, and thereby the CRD if it has no other. A CRD that was recreated meanwhile is left alone.
 async fn finish(
     crds: &Crds,
     cleaned: &Value,

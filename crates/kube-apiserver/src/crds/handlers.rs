@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     Object,
     admission::Attributes,
+    boxed_async,
     registry::{
         Change, Create, Delete, DeleteCollection, Deleted, Draft, Handlers, Items, List,
         ObjectList, Resource, Update, Updated,
@@ -59,7 +59,7 @@ struct Created {
     inner: Arc<dyn Create>,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Create for Created {
     async fn create(
         &self,
@@ -81,7 +81,7 @@ struct Replaced {
     inner: Arc<dyn Update>,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Update for Replaced {
     async fn update(
         &self,
@@ -104,7 +104,7 @@ struct Removed {
     list: Arc<dyn List>,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Delete for Removed {
     /// The first delete marks the CRD; it is removed when its objects are deleted.
     async fn delete(
@@ -143,7 +143,7 @@ impl Delete for Removed {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl DeleteCollection for Removed {
     async fn delete_collection(
         &self,

@@ -1,11 +1,11 @@
 //! [`Conversions`]: in-process conversion of custom resources.
 //!
-//! Tests use the conversion functions of their operator without an endpoint and certificates, or call a service whatever the CRD
-//! says. The replies are checked as those of a webhook are.
+//! Tests use the conversion functions of their operator without an endpoint and certificates, or call a service
+//! regardless of what the CRD says. The replies are checked as those of a webhook are.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use async_trait::async_trait;
+use kubewright_apiserver::boxed_async;
 use kubewright_custom_kinds::Conversion;
 use kubewright_machinery::{Status, status};
 use parking_lot::RwLock;
@@ -91,7 +91,7 @@ struct Chosen {
     outgoing: Outgoing,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Conversion for Chosen {
     async fn convert(&self, objects: Vec<Value>, api_version: &str) -> Result<Vec<Value>, Status> {
         let convert = match self.conversions.get(&self.crd) {

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use futures_util::TryStreamExt;
 use kubewright_apiserver::{
     admission::AdmissionChain,
     auth::AlwaysAllow,
@@ -28,9 +29,12 @@ impl Instances {
         let cx = self.context("");
         let list = self.objects.list(&cx, &ListOptions::default()).await?;
         let mut found = BTreeSet::new();
-        for object in list.items.collect().await? {
-            if !found.contains(&*object.summary.namespace) {
-                found.insert(object.summary.namespace.to_string());
+        let mut pages = list.items.read();
+        while let Some(page) = pages.try_next().await? {
+            for object in page {
+                if !found.contains(&*object.summary.namespace) {
+                    found.insert(object.summary.namespace.to_string());
+                }
             }
         }
         Ok(found)

@@ -8,6 +8,7 @@
 //! | `conditions` | the conditions of its status |
 //! | `handlers` | create, update and delete of CRDs |
 //! | `cleanup`, `instances` | deletion of the objects of a CRD |
+//! | `others` | CRDs that other servers of the same store write |
 //! | `webhook`, `in_process` | conversion between versions |
 //!
 //! The resources themselves are built by `kubewright-custom-kinds`.
@@ -20,11 +21,12 @@ mod conditions;
 mod handlers;
 mod in_process;
 mod instances;
+mod others;
 mod webhook;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak},
 };
 
 use kubewright_apiserver::{
@@ -60,8 +62,8 @@ pub(crate) struct Crds {
     /// The registry of CRDs, without the rules for clients.
     stored: Generic,
     status_manager: FieldManager,
-    /// The built-in resources.
-    built_in: OnceLock<Vec<Arc<Resource>>>,
+    /// The built-in resources. The registry of the server owns them, and the handlers of one of them own this.
+    built_in: OnceLock<Vec<Weak<Resource>>>,
     server: OnceLock<WeakApiServer>,
     aggregation: OnceLock<Arc<Aggregation>>,
     installed: Mutex<BTreeMap<String, Installed>>,
@@ -132,7 +134,7 @@ impl Crds {
             }
         }
         let registry = assemble(&all, &BTreeMap::new());
-        let _ = this.built_in.set(all);
+        let _ = this.built_in.set(all.iter().map(Arc::downgrade).collect());
         (registry, this)
     }
 
@@ -166,7 +168,7 @@ impl Crds {
         Ok(())
     }
 
-    /// Updates the status of a CRD and the served resources after it was written or deleted. This goes on if the writer's
+    /// Updates the status of a CRD and the served resources after it was written or deleted. This continues if the writer's
     /// request ends before, since the CRD is stored.
     async fn sync(self: &Arc<Self>, name: &str) -> Result<(), Status> {
         let (this, name) = (self.clone(), name.to_owned());
@@ -310,6 +312,7 @@ impl Crds {
             .clock(self.environment.clock.clone())
             .conversion(conversion)
             .watches_until(watched)
+            .validation_pool(self.environment.validation.clone())
     }
 
     /// Updates the status of a CRD if it changes, with the field manager of the server.
@@ -368,7 +371,8 @@ impl Crds {
     async fn publish(&self, installed: &BTreeMap<String, Installed>) -> Result<(), Status> {
         let server = self.server.get().and_then(WeakApiServer::upgrade);
         if let (Some(server), Some(built_in)) = (server, self.built_in.get()) {
-            server.set_registry(assemble(built_in, installed));
+            let built_in = built_in.iter().filter_map(Weak::upgrade);
+            server.set_registry(assemble(&built_in.collect::<Vec<_>>(), installed));
         }
         let Some(aggregation) = self.aggregation.get() else {
             return Ok(());

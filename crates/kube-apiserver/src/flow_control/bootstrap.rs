@@ -211,7 +211,7 @@ pub(super) struct Bootstrapped {
 }
 
 impl Bootstrapped {
-    /// Reports whether the object must be as it is. Others may be changed on purpose.
+    /// Reports whether the object is mandatory. Users may change the others.
     pub(super) fn is_mandatory(&self) -> bool {
         matches!(self.name, "exempt" | "catch-all")
     }

@@ -30,14 +30,14 @@ use super::{
 };
 use crate::{bootstrap::send, kinds::collection};
 
-/// The time between two looks at the objects.
+/// The interval at which the objects are checked.
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Keeps the objects of a new cluster.
 pub(super) struct Ensurer {
     store: Arc<dyn Store>,
     clock: SharedClock,
-    /// The time of the last look at the objects.
+    /// The time of the last check of the objects.
     last: Mutex<Timestamp>,
     /// The generation of the index at that time.
     generation: AtomicU64,
@@ -53,8 +53,8 @@ impl Ensurer {
         }
     }
 
-    /// Reports whether the objects have to be looked at: they have changed since the last time, which is long ago. Whoever is told
-    /// so must do it.
+    /// Reports whether the objects must be checked: they have changed since the last check, and the interval has
+    /// passed. The caller must then check them.
     pub(super) fn is_due(&self, generation: u64) -> bool {
         if self.generation.load(Ordering::Relaxed) == generation {
             return false;
@@ -83,7 +83,7 @@ impl Ensurer {
     }
 
     /// Creates objects that are missing, restores those that were changed, and deletes those that are no longer part of a new
-    /// cluster. After an error, for example of a webhook, they are looked at again after the next interval.
+    /// cluster. After an error, for example of a webhook, they are checked again after the next interval.
     pub(super) async fn restore(&self, server: &ApiServer) {
         if let Err(error) = self.ensure(server).await {
             tracing::warn!(%error, "cannot restore the flow schemas and priority levels");

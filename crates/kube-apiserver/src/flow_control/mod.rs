@@ -13,11 +13,11 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use async_trait::async_trait;
 use http::Method;
 use kubewright_apiserver::{
     ApiServer, SharedClock, WeakApiServer,
     auth::Attributes,
+    boxed_async,
     flow::{Flow, FlowControl},
     rfc3339,
 };
@@ -95,7 +95,7 @@ impl Matcher {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl FlowControl for Matcher {
     async fn flow(&self, request: &Attributes<'_>) -> Option<Flow> {
         let (flow, unsettled, is_due) = {

@@ -1,12 +1,12 @@
 //! [`Following`]: an index that is always as new as the store.
 //!
-//! The index follows the store's log of some collections. There is no task: whoever asks first after a write brings the index
+//! The index follows the store's log of some collections. There is no task: the first reader after a write brings the index
 //! up to date, before anything is decided. A write is noted by a counter, twice: the store wakes the watches of the index, and
 //! the registry of the kinds notes its own writes before they are answered ([`Noted`]), since a store may wake watchers late.
 //! As long as the counter stands where it stood when the index was last brought up to date, asking costs one comparison.
 //!
-//! The index goes from one revision of the store to a later one in one step, so nobody sees a write without those before it.
-//! If the log no longer reaches back, the index is built anew from a snapshot.
+//! The index moves from one revision of the store to a later one in one step, so that no reader sees a write without
+//! those before it. If the log no longer reaches back, the index is rebuilt from a snapshot.
 
 mod noted;
 
@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 3;
 
 /// An index of the objects of some collections.
 pub(crate) trait Index: Default + Send + Sync {
-    /// Tells the collections apart.
+    /// Identifies a collection.
     type Kind: Copy + Send;
 
     /// Returns the collections of the store.
@@ -70,7 +70,7 @@ impl Wake for Written {
 }
 
 impl<I: Index> Following<I> {
-    /// Returns the index of a store. It is read when somebody asks for the first time.
+    /// Returns the index of a store. It is built on first use.
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,

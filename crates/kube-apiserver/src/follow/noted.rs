@@ -1,10 +1,10 @@
-//! [`Noted`]: a store that tells an index of every write.
+//! [`Noted`]: a store that notifies an index of every write.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use kubewright_store::{
-    Entry, Key, Payload, ReadError, Revision, Snapshot, Store, Updated, Watch, WriteError,
+    Change, Entry, Key, Payload, ReadError, Revision, Snapshot, Store, Updated, Watch, WriteError,
 };
 
 use super::{Following, Index};
@@ -65,6 +65,18 @@ impl<I: Index + 'static> Store for Noted<I> {
         after: Revision,
     ) -> Result<Box<dyn Watch>, ReadError> {
         self.store.watch(collection, prefix, after).await
+    }
+
+    async fn ready(&self) -> Result<(), ReadError> {
+        self.store.ready().await
+    }
+
+    async fn archived(&self, key: &Key, until: Revision) -> Result<Vec<Arc<Change>>, ReadError> {
+        self.store.archived(key, until).await
+    }
+
+    fn limitation(&self) -> Option<String> {
+        self.store.limitation()
     }
 
     async fn compact(&self, floor: Revision) -> Result<(), ReadError> {

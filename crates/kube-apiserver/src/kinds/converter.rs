@@ -1,7 +1,6 @@
 //! Conversion of kinds that are served in two groups or versions.
 
-use async_trait::async_trait;
-use kubewright_apiserver::registry::Converter;
+use kubewright_apiserver::{boxed_async, registry::Converter};
 use kubewright_builtins::convert::convert;
 use kubewright_machinery::{Status, gvk::GroupVersion, status};
 use kubewright_schema::normalize_typed;
@@ -14,7 +13,7 @@ pub(super) struct Between {
     pub(super) kind: &'static str,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Converter for Between {
     async fn to_stored(&self, object: Value) -> Result<Value, Status> {
         let served = (self.served.group.as_str(), self.served.version.as_str());

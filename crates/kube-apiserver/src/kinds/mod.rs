@@ -20,6 +20,7 @@ use kubewright_builtins::{KindRules, certificates::certificate_signing_request, 
 use kubewright_catalog::resource::{ResourceInfo, SubresourceInfo};
 use kubewright_machinery::gvk::{GroupKind, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
+use kubewright_streams::Kubelets;
 
 use crate::{
     admission::{
@@ -66,8 +67,12 @@ pub(crate) struct Environment {
     pub(crate) params: Params,
     /// Compiles schemas and expressions.
     pub(crate) compiler: BlockingPool,
+    /// Validates custom objects that are large or have expensive rules.
+    pub(crate) validation: BlockingPool,
     /// The range of cluster IPs.
     pub(crate) service_range: ServiceRange,
+    /// Whether other servers write to the store too.
+    pub(crate) is_store_shared: bool,
     /// In-process conversions of custom resources.
     pub(crate) conversions: Conversions,
     /// The stored mutating webhooks.
@@ -78,6 +83,8 @@ pub(crate) struct Environment {
     pub(crate) api_services: Arc<Following<ApiServices>>,
     /// Calls webhooks and aggregated servers.
     pub(crate) outgoing: Outgoing,
+    /// The nodes that answer.
+    pub(crate) kubelets: Option<Arc<dyn Kubelets>>,
 }
 
 /// A built-in kind while its resource is built.

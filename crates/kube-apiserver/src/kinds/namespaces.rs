@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     ApiServer, Object, Selectable,
     admission::{Attributes, NamespacePhase, Namespaces},
+    boxed_async,
     registry::{Delete, Deleted, Generic},
     request::{DeleteOptions, RequestContext},
     rfc3339,
@@ -46,7 +46,7 @@ impl Stored {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Namespaces for Stored {
     async fn phase(&self, name: &str) -> Result<Option<NamespacePhase>, Status> {
         let key = Key::new("namespaces", name);
@@ -65,7 +65,7 @@ impl Namespaces for Stored {
 /// The `delete` of namespaces: a namespace terminates first, and is removed once it is empty.
 pub(crate) struct TerminateFirst(pub(crate) Generic);
 
-#[async_trait]
+#[boxed_async]
 impl Delete for TerminateFirst {
     async fn delete(
         &self,

@@ -1,7 +1,8 @@
 //! Services: allocation of cluster IPs and node ports.
 //!
 //! The allocator is in memory. It reads the allocated addresses from the store when the first service is written, so that a
-//! cluster without services pays nothing.
+//! cluster without services pays nothing. If other servers write to the store too, it reads them before each allocation; two
+//! servers that give out the same address at the same moment do not notice each other.
 
 use std::{collections::HashSet, net::Ipv4Addr, sync::Arc};
 
@@ -31,6 +32,7 @@ const RANDOM_TRIES: usize = 32;
 pub(crate) struct Services {
     store: Arc<dyn Store>,
     range: ServiceRange,
+    is_store_shared: bool,
     taken: Arc<OnceCell<Arc<Mutex<Taken>>>>,
 }
 
@@ -45,32 +47,38 @@ impl Services {
         Self {
             store: environment.store.clone(),
             range: environment.service_range,
+            is_store_shared: environment.is_store_shared,
             taken: Arc::default(),
         }
     }
 
-    async fn taken(&self) -> Result<&Arc<Mutex<Taken>>, Status> {
+    async fn taken(&self) -> Result<Arc<Mutex<Taken>>, Status> {
+        if self.is_store_shared {
+            return self.read_taken().await;
+        }
         self.taken
-            .get_or_try_init(|| async {
-                let snapshot = self.store.snapshot(None).await.map_err(status::internal)?;
-                let page = snapshot
-                    .range(&super::collection("", "services"), Range::default())
-                    .await
-                    .map_err(status::internal)?;
-                let mut taken = Taken::default();
-                for entry in page.entries {
-                    let service: Value =
-                        serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
-                    taken
-                        .ips
-                        .extend(allocation::released_cluster_ips(None, &service));
-                    taken
-                        .ports
-                        .extend(allocation::released_node_ports(None, &service));
-                }
-                Ok(Arc::new(Mutex::new(taken)))
-            })
+            .get_or_try_init(|| self.read_taken())
             .await
+            .cloned()
+    }
+
+    async fn read_taken(&self) -> Result<Arc<Mutex<Taken>>, Status> {
+        let snapshot = self.store.snapshot(None).await.map_err(status::internal)?;
+        let page = snapshot
+            .range(&super::collection("", "services"), Range::default())
+            .await
+            .map_err(status::internal)?;
+        let mut taken = Taken::default();
+        for entry in page.entries {
+            let service: Value = serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
+            taken
+                .ips
+                .extend(allocation::released_cluster_ips(None, &service));
+            taken
+                .ports
+                .extend(allocation::released_node_ports(None, &service));
+        }
+        Ok(Arc::new(Mutex::new(taken)))
     }
 
     /// Allocates the addresses and ports of a service. They are freed again unless the reservation is kept.
@@ -88,7 +96,7 @@ impl Services {
         if !errors.is_empty() {
             return Err(invalid(service, &errors));
         }
-        let taken = self.taken().await?.clone();
+        let taken = self.taken().await?;
         let mut reserved = Reserved {
             taken: taken.clone(),
             ips: vec![],

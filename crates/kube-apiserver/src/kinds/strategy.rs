@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
-    SharedClock,
+    SharedClock, boxed_async,
     registry::{BlockingPool, Reservation, Strategy, StrategyOptions},
     request::RequestContext,
     rfc3339,
@@ -98,7 +97,7 @@ impl BuiltIn {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Strategy for BuiltIn {
     fn options(&self) -> StrategyOptions {
         let rules = self.rules;

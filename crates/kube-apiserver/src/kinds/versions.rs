@@ -1,6 +1,6 @@
 //! The versions of built-in kinds that are served in several.
 
-use async_trait::async_trait;
+use kubewright_apiserver::boxed_async;
 use kubewright_apiserver::registry::{Equivalent, Versions};
 use kubewright_builtins::{convert, rules};
 use kubewright_catalog::resource::ResourceInfo;
@@ -37,7 +37,7 @@ impl BuiltInVersions {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Versions for BuiltInVersions {
     fn equivalents(&self, subresource: &str) -> Vec<Equivalent> {
         let served = self.served.iter();

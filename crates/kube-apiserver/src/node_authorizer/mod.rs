@@ -6,9 +6,9 @@ mod tests;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     auth::{Attributes, Authorizer, Decision, ResourceAttributes, Rules, Selection, node_identity},
+    boxed_async,
     request::UserInfo,
 };
 use kubewright_machinery::{
@@ -25,9 +25,9 @@ use crate::rbac::allows;
 /// The namespace of the leases of nodes.
 pub(crate) const LEASES: &str = "kube-node-lease";
 
-/// Allows nodes what they need for their pods: users `system:node:<name>` of the group `system:nodes`. A node reads the
-/// secrets, config maps, claims and volumes that its pods refer to, and no others. Whatever else nodes do is allowed by the
-/// rules of the cluster role `system:node`. It has no opinion about other users.
+/// Allows nodes, which are users `system:node:<name>` of the group `system:nodes`, what they need for their pods. A
+/// node reads the secrets, config maps, claims and volumes that its pods refer to, and no others. Everything else that
+/// nodes do is allowed by the rules of the cluster role `system:node`. It has no opinion about other users.
 ///
 /// The admission plugin `NodeRestriction` decides which objects a node may create or change: use both.
 ///
@@ -275,7 +275,7 @@ impl NodeRequest<'_> {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for NodeAuthorizer {
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         let Some(node) = node_identity(attributes.user) else {

@@ -1,4 +1,4 @@
-//! Relations between nodes and objects: a node may read what its pods refer to.
+//! Relations between nodes and objects: a node may read the objects that its pods refer to.
 //!
 //! They are read from the store for each question, so a decision never lags behind a write. The cost is that of a look at the
 //! pods of one namespace, of which only those on the node are decoded.

@@ -14,6 +14,7 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use kubewright_apiserver::BoxError;
+use kubewright_streams::PodConnection;
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::{net::TcpStream, task::AbortHandle};
 use tokio_rustls::TlsConnector;
@@ -33,6 +34,9 @@ pub(super) struct Connection {
 pub(super) enum SendError {
     /// Nothing was written, so it can be sent on another connection.
     Unsent(Box<Request<Payload>>),
+    /// The connection ended before an answer. The request may have arrived, but an endpoint that closes idle connections most
+    /// likely did not read it.
+    Ended(String),
     /// It may have arrived.
     Failed(String),
 }
@@ -46,20 +50,16 @@ impl Drop for AbortOnDrop {
 }
 
 impl Connection {
-    /// Connects to an address, where a certificate for `name` is expected.
+    /// Starts a connection on a socket, where a certificate for `name` is expected.
     ///
     /// # Errors
     ///
     /// Returns the words of Go for a failure.
     pub(super) async fn open(
-        (host, port): (&str, u16),
+        socket: PodConnection,
         name: &str,
         tls: Arc<ClientConfig>,
     ) -> Result<Self, String> {
-        let socket = TcpStream::connect((host, port)).await;
-        let socket = socket.map_err(|e| dial_failure(host, port, &e))?;
-        // Reviews are small and wait for each other.
-        let _ = socket.set_nodelay(true);
         let name = ServerName::try_from(name.to_owned()).map_err(|e| e.to_string())?;
         let stream = TlsConnector::from(tls).connect(name, socket).await;
         let stream = stream.map_err(|e| trust::describe(&e))?;
@@ -80,7 +80,14 @@ impl Connection {
         let sent = self.sender.try_send_request(request).await;
         sent.map_err(|mut e: TrySendError<_>| match e.take_message() {
             Some(request) => SendError::Unsent(Box::new(request)),
-            None => SendError::Failed(describe(&e.into_error())),
+            None => {
+                let error = e.into_error();
+                let text = describe(&error);
+                match is_end(&error) {
+                    true => SendError::Ended(text),
+                    false => SendError::Failed(text),
+                }
+            }
         })
     }
 
@@ -89,17 +96,49 @@ impl Connection {
         self.sender.ready().await.is_ok()
     }
 
-    /// Reports whether the connection was open when it was last looked at.
+    /// Reports whether the connection was open at the last check.
     pub(super) fn is_open(&self) -> bool {
         !self.sender.is_closed()
     }
 }
 
-/// Returns the words of Go for a connection that ended before the answer.
-pub(super) fn describe(error: &hyper::Error) -> String {
+/// Connects to an address of the network.
+///
+/// # Errors
+///
+/// Returns the words of Go for a failure.
+pub(super) async fn dial(host: &str, port: u16) -> Result<PodConnection, String> {
+    let socket = TcpStream::connect((host, port)).await;
+    let socket = socket.map_err(|e| dial_failure(host, port, &e))?;
+    // Reviews are small and wait for each other.
+    let _ = socket.set_nodelay(true);
+    Ok(Box::pin(socket))
+}
+
+/// Returns whether a connection ended, rather than that it had a wrong answer.
+fn is_end(error: &hyper::Error) -> bool {
+    let kind = cause(error).map(io::Error::kind);
+    let ends = |kind| {
+        matches!(
+            kind,
+            io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::BrokenPipe
+        )
+    };
+    error.is_incomplete_message() || kind.is_some_and(ends)
+}
+
+fn cause(error: &hyper::Error) -> Option<&io::Error> {
     use std::error::Error;
 
-    let io = error.source().and_then(|e| e.downcast_ref::<io::Error>());
+    error.source().and_then(|e| e.downcast_ref::<io::Error>())
+}
+
+/// Returns the words of Go for a connection that ended before the answer.
+pub(super) fn describe(error: &hyper::Error) -> String {
+    let io = cause(error);
     let cut = io.is_some_and(|e| {
         matches!(
             e.kind(),
@@ -115,7 +154,7 @@ pub(super) fn describe(error: &hyper::Error) -> String {
     }
 }
 
-fn dial_failure(host: &str, port: u16, e: &io::Error) -> String {
+pub(super) fn dial_failure(host: &str, port: u16, e: &io::Error) -> String {
     let host = match host.contains(':') {
         true => format!("[{host}]"),
         false => host.to_owned(),

@@ -32,6 +32,8 @@ pub(crate) enum ForwardError {
     Unresolved(String),
     /// The server could not be reached, or ended the connection.
     Unreachable(String),
+    /// The server answered a request to upgrade with this code, which is neither an upgrade nor an error.
+    NotUpgraded(StatusCode),
 }
 
 impl Outgoing {
@@ -64,10 +66,17 @@ impl Outgoing {
         let upgrade = is_upgrade(&request).then(|| hyper::upgrade::on(&mut request));
         let client = self.0.pool.client(endpoint);
         let (connection, response) = self.send(endpoint, &client, request).await?;
-        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        let code = response.status();
+        if code != StatusCode::SWITCHING_PROTOCOLS {
+            if upgrade.is_some() && !is_error(code) {
+                return Err(ForwardError::NotUpgraded(code));
+            }
+            // The backend may have switched protocols in spite of its answer: what it reads next as a request of this server could
+            // be bytes of the client.
+            let pool = upgrade.is_none().then_some(client);
             let body = |body| Returning {
                 body,
-                connection: Some((connection, client)),
+                connection: Some((connection, pool)),
             };
             return Ok(response.map(|incoming| Body::wrap(body(incoming))));
         }
@@ -89,7 +98,7 @@ impl Outgoing {
         if let Some(mut connection) = reused {
             match connection.send(request).await {
                 Ok(response) => return Ok((connection, response)),
-                Err(SendError::Failed(e)) => {
+                Err(SendError::Failed(e) | SendError::Ended(e)) => {
                     client.forget();
                     return Err(ForwardError::Unreachable(e));
                 }
@@ -103,7 +112,7 @@ impl Outgoing {
         let mut connection = self.dial(endpoint, client).await?;
         match connection.send(request).await {
             Ok(response) => Ok((connection, response)),
-            Err(SendError::Failed(e)) => Err(ForwardError::Unreachable(e)),
+            Err(SendError::Failed(e) | SendError::Ended(e)) => Err(ForwardError::Unreachable(e)),
             Err(SendError::Unsent(_)) => Err(ForwardError::Unreachable("EOF".to_owned())),
         }
     }
@@ -119,21 +128,34 @@ impl Outgoing {
         };
         let address = self.address(service).await;
         let (host, port) = address.map_err(ForwardError::Unresolved)?;
-        Connection::open((&host, port), &service.host(), tls)
+        let socket = self.dial_service(&host, port).await;
+        let socket = socket.map_err(ForwardError::Unreachable)?;
+        Connection::open(socket, &service.host(), tls)
             .await
             .map_err(ForwardError::Unreachable)
     }
 }
 
 /// Returns whether a request asks for another protocol.
-fn is_upgrade(request: &Request<Body>) -> bool {
+pub(crate) fn is_upgrade(request: &Request<Body>) -> bool {
     request.headers().contains_key(http::header::UPGRADE)
 }
 
+/// Returns whether an answer to a request to upgrade may be passed on although it is no upgrade. A redirect may not: it would
+/// lead the client elsewhere with its credentials.
+pub(crate) fn is_error(code: StatusCode) -> bool {
+    code.is_client_error() || code.is_server_error()
+}
+
+/// Returns the message for another answer to a request to upgrade.
+pub(crate) fn not_upgraded(code: StatusCode) -> String {
+    format!("invalid upgrade response: status code {}", code.as_u16())
+}
+
 /// Answers with the protocol that the backend switched to, and copies bytes between the two connections until one ends.
-fn switched(
+pub(crate) fn switched(
     upgrade: hyper::upgrade::OnUpgrade,
-    connection: Connection,
+    connection: impl Send + 'static,
     mut response: Response<Incoming>,
 ) -> Response<Body> {
     let backend = hyper::upgrade::on(&mut response);
@@ -156,11 +178,11 @@ fn switched(
     response.map(|_| Body::empty())
 }
 
-/// The body of an answer. Once it has been read, its connection takes other requests; if it is dropped before, the connection
-/// is closed.
+/// The body of an answer. Once it has been read, its connection takes other requests, if there is a client to keep it; if it is
+/// dropped before, the connection is closed.
 struct Returning {
     body: Incoming,
-    connection: Option<(Connection, Arc<PooledClient>)>,
+    connection: Option<(Connection, Option<Arc<PooledClient>>)>,
 }
 
 impl HttpBody for Returning {
@@ -190,7 +212,7 @@ impl HttpBody for Returning {
 
 impl Returning {
     fn give_back(&mut self) {
-        if let Some((mut connection, client)) = self.connection.take() {
+        if let Some((mut connection, Some(client))) = self.connection.take() {
             tokio::spawn(async move {
                 if connection.is_reusable().await {
                     client.keep(connection);

@@ -25,7 +25,7 @@ mod resolve;
 mod services;
 mod trust;
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Request, StatusCode, Uri, header};
@@ -33,6 +33,7 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use kubewright_apiserver::Body;
 use kubewright_machinery::go;
+use kubewright_streams::{Kubelets, PodConnection};
 use tokio::time::timeout;
 
 use crate::admission::stored::Stored;
@@ -42,7 +43,7 @@ use services::ServiceTarget;
 
 pub(crate) use answer::{check_registered, decode};
 pub(crate) use endpoint::Endpoint;
-pub(crate) use forward::ForwardError;
+pub(crate) use forward::{ForwardError, is_error, is_upgrade, not_upgraded, switched};
 pub(crate) use resolve::SERVICE_NAME;
 pub(crate) use services::ServicePort;
 pub use services::{ServiceHandler, Services};
@@ -64,6 +65,8 @@ pub(crate) struct Outgoing(Arc<Inner>);
 struct Inner {
     services: Services,
     stored: Stored,
+    /// The simulated nodes, whose pods are on no network.
+    kubelets: Option<Arc<dyn Kubelets>>,
     pool: Pool,
 }
 
@@ -77,16 +80,23 @@ pub(crate) struct Answer {
 }
 
 impl Outgoing {
-    /// Returns a caller that knows these services, and those of the cluster. It presents its certificate to aggregated servers.
-    pub(crate) fn new(services: Services, stored: Stored, identity: Option<Identity>) -> Self {
+    /// Returns a caller that knows these services, and those of the cluster, whose pods may be those of simulated nodes. It presents
+    /// its certificate to aggregated servers.
+    pub(crate) fn new(
+        services: Services,
+        stored: Stored,
+        kubelets: Option<Arc<dyn Kubelets>>,
+        identity: Option<Identity>,
+    ) -> Self {
         Self(Arc::new(Inner {
             services,
             stored,
+            kubelets,
             pool: Pool::new(identity),
         }))
     }
 
-    /// Returns whether this process knows how to reach a service, whatever the cluster says about it.
+    /// Returns whether this process knows how to reach a service, independently of the objects in the cluster.
     pub(crate) fn knows(&self, service: &ServicePort) -> bool {
         self.0.services.get(service).is_some()
     }
@@ -108,7 +118,7 @@ impl Outgoing {
     ///
     /// # Errors
     ///
-    /// Returns a message in the words of Go's client if there is no answer.
+    /// Returns the message of Go's client if there is no response.
     pub(crate) async fn post(
         &self,
         endpoint: &Endpoint,
@@ -175,21 +185,28 @@ impl Outgoing {
         let target = uri.path_and_query().map_or("/", |p| p.as_str());
         let target = target.parse().map_err(|e| format!("invalid URL: {e}"))?;
         let request = request(target, &endpoint.url, document)?;
-        let request = request.map(|body| Full::new(body).map_err(|e| match e {}).boxed_unsync());
-        let (mut connection, response) = match client.reuse() {
-            None => self.send_anew(endpoint, &uri, &client, request).await?,
-            Some(mut connection) => match connection.send(request).await {
-                Ok(response) => (connection, response),
+        let payload = |body| Full::new(body).map_err(|e| match e {}).boxed_unsync();
+        let reused = match client.reuse() {
+            None => None,
+            Some(mut connection) => match connection.send(request.clone().map(payload)).await {
+                Ok(response) => Some((connection, response)),
                 Err(SendError::Failed(e)) => {
                     client.forget();
                     return Err(e);
                 }
-                // The endpoint had closed the connection before anything was sent.
-                Err(SendError::Unsent(request)) => {
+                // The endpoint closed the connection while it was idle. A review may be repeated: it changes nothing.
+                Err(SendError::Unsent(_) | SendError::Ended(_)) => {
                     client.forget();
-                    self.send_anew(endpoint, &uri, &client, *request).await?
+                    None
                 }
             },
+        };
+        let (mut connection, response) = match reused {
+            Some(answered) => answered,
+            None => {
+                let request = request.map(payload);
+                self.send_anew(endpoint, &uri, &client, request).await?
+            }
         };
         let (parts, body) = response.into_parts();
         let body = read(body, limit).await.inspect_err(|_| client.forget())?;
@@ -210,7 +227,7 @@ impl Outgoing {
         let mut connection = self.connect(endpoint, uri, client).await?;
         match connection.send(request).await {
             Ok(response) => Ok((connection, response)),
-            Err(SendError::Failed(e)) => Err(e),
+            Err(SendError::Failed(e) | SendError::Ended(e)) => Err(e),
             Err(SendError::Unsent(_)) => Err("EOF".to_owned()),
         }
     }
@@ -225,10 +242,25 @@ impl Outgoing {
         let Some(service) = &endpoint.service else {
             let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
             let port = uri.port_u16().unwrap_or(443);
-            return Connection::open((host, port), host, tls).await;
+            let socket = connection::dial(host, port).await?;
+            return Connection::open(socket, host, tls).await;
         };
         let (host, port) = self.address(service).await?;
-        Connection::open((&host, port), &service.host(), tls).await
+        let socket = self.dial_service(&host, port).await?;
+        Connection::open(socket, &service.host(), tls).await
+    }
+
+    /// Connects to the address of a service, which may be that of a pod on a simulated node.
+    async fn dial_service(&self, host: &str, port: u16) -> Result<PodConnection, String> {
+        if let (Some(kubelets), Ok(address)) = (&self.0.kubelets, host.parse()) {
+            match kubelets.connect(address, port).await {
+                Ok(socket) => return Ok(socket),
+                // No simulated pod or node has the address.
+                Err(e) if e.kind() == io::ErrorKind::HostUnreachable => {}
+                Err(e) => return Err(connection::dial_failure(host, port, &e)),
+            }
+        }
+        connection::dial(host, port).await
     }
 
     /// Returns the URL of an endpoint without a path: with its address, if it can be resolved, otherwise with its name.
@@ -347,7 +379,7 @@ mod tests {
     #[tokio::test]
     async fn only_https_is_spoken() {
         let store = Stored(Arc::new(kubewright_store::MemoryStore::new()));
-        let outgoing = Outgoing::new(Services::default(), store, None);
+        let outgoing = Outgoing::new(Services::default(), store, None, None);
         for url in ["http://127.0.0.1:1/", "file://a/etc/passwd", "gopher://a/"] {
             let endpoint = Endpoint::read(&serde_json::json!({"url": url}));
             let call = outgoing.post(&endpoint, Bytes::new(), Duration::from_secs(1));

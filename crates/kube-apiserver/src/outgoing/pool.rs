@@ -99,7 +99,7 @@ impl PooledClient {
         }
     }
 
-    /// Closes the idle connections: after a failure of one, nothing speaks for the others.
+    /// Closes the idle connections: after a failure of one, the others are likely broken, too.
     pub(super) fn forget(&self) {
         self.idle.lock().clear();
     }

@@ -1,9 +1,10 @@
 //! Resolves a service of the cluster to the address of one of its endpoints.
 //!
-//! Nothing routes cluster IPs here, so a service stands for its ready endpoints, as it does in kube-apiserver with
+//! Cluster IPs are not routed here, so a service is reached at its ready endpoints, as in kube-apiserver with
 //! `--enable-aggregator-routing`.
 
 use kubewright_machinery::{go, json::Read};
+use rand::seq::IndexedRandom;
 use serde_json::Value;
 
 use super::services::ServicePort;
@@ -12,7 +13,7 @@ use crate::admission::stored::Stored;
 /// The label that ties an endpoint slice to its service.
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
-/// Returns host and port of a ready endpoint of a service.
+/// Returns host and port of a ready endpoint of a service, any of those of its primary family of addresses.
 ///
 /// # Errors
 ///
@@ -47,28 +48,48 @@ pub(super) async fn endpoint(
         .list("discovery.k8s.io/endpointslices", format!("{namespace}/"))
         .await
         .map_err(|e| e.message.clone())?;
-    slices
+    let slices: Vec<&Value> = slices
         .iter()
         .filter(|slice| slice["metadata"]["labels"][SERVICE_NAME] == name.as_str())
-        .find_map(|slice| ready_address(slice, found["name"].text()))
+        .collect();
+    let family = service["spec"]["ipFamilies"][0].text();
+    let of_family = |slice: &&&Value| slice["addressType"].text() == family;
+    let port_name = found["name"].text();
+    let addresses = |slices: &mut dyn Iterator<Item = &&Value>| -> Vec<(String, u16)> {
+        slices
+            .flat_map(|slice| ready_addresses(slice, port_name))
+            .collect()
+    };
+    let preferred = addresses(&mut slices.iter().filter(of_family));
+    let all = match preferred.is_empty() {
+        true => addresses(&mut slices.iter()),
+        false => preferred,
+    };
+    all.choose(&mut rand::rng())
+        .cloned()
         .ok_or_else(|| format!("no endpoints available for service {quoted}"))
 }
 
-/// Returns the first address of a slice that is ready, and its port of that name.
-fn ready_address(slice: &Value, port_name: &str) -> Option<(String, u16)> {
+/// Returns the addresses of a slice that are ready, with the port of that name.
+fn ready_addresses(slice: &Value, port_name: &str) -> Vec<(String, u16)> {
     let ports = slice["ports"].items();
-    let port = ports.iter().find(|port| port["name"].text() == port_name)?;
-    let port = u16::try_from(port["port"].int()).ok().filter(|p| *p != 0)?;
+    let port = ports.iter().find(|port| port["name"].text() == port_name);
+    let port = port.and_then(|port| u16::try_from(port["port"].int()).ok());
+    let Some(port) = port.filter(|port| *port != 0) else {
+        return Vec::new();
+    };
     // An unknown state counts as ready.
     let ready = |endpoint: &&Value| endpoint["conditions"]["ready"].as_bool() != Some(false);
-    let endpoint = slice["endpoints"].items().iter().find(ready)?;
-    let address = endpoint["addresses"].texts().next()?;
-    Some((address.to_owned(), port))
+    let ready = slice["endpoints"].items().iter().filter(ready);
+    let addresses = ready.filter_map(|endpoint| endpoint["addresses"].texts().next());
+    addresses
+        .map(|address| (address.to_owned(), port))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{collections::BTreeSet, sync::Arc};
 
     use kubewright_apiserver::registry::payload;
     use kubewright_store::{Key, MemoryStore, Store};
@@ -115,6 +136,42 @@ mod tests {
             let found = resolve(&[service(ports.clone()), other]).await;
             assert_eq!(found, Err(none.clone()));
         }
+    }
+
+    #[tokio::test]
+    async fn every_ready_endpoint_of_the_primary_family_is_chosen_at_times() {
+        let ports =
+            json!({"ports": [{"name": "https", "port": 443}], "ipFamilies": ["IPv4", "IPv6"]});
+        let endpoint = |address: &str, ready: bool| json!({"addresses": [address], "conditions": {"ready": ready}});
+        let slice = |path, family: &str, endpoints: Value| {
+            let slice = json!({
+                "metadata": {"labels": {SERVICE_NAME: "hooks"}},
+                "addressType": family,
+                "endpoints": endpoints,
+                "ports": [{"name": "https", "port": 9443}],
+            });
+            ("discovery.k8s.io/endpointslices", path, slice)
+        };
+        let six = slice("ns/0", "IPv6", json!([endpoint("fd00::1", true)]));
+        let one = [endpoint("10.0.0.1", true), endpoint("10.0.0.2", false)];
+        let other = [endpoint("10.0.0.3", true)];
+        let objects = [
+            service(ports),
+            six.clone(),
+            slice("ns/a", "IPv4", json!(one)),
+            slice("ns/b", "IPv4", json!(other)),
+        ];
+        let mut found = BTreeSet::new();
+        while found.len() < 2 {
+            found.insert(resolve(&objects).await.unwrap().0);
+        }
+        for _ in 0..20 {
+            found.insert(resolve(&objects).await.unwrap().0);
+        }
+        assert_eq!(Vec::from_iter(found), ["10.0.0.1", "10.0.0.3"]);
+        // Another family is better than none.
+        let found = resolve(&[objects[0].clone(), six]).await;
+        assert_eq!(found, Ok(("fd00::1".to_owned(), 9443)));
     }
 
     #[tokio::test]

@@ -2,36 +2,35 @@
 
 use std::{collections::BTreeMap, fmt, net::SocketAddr, sync::Arc};
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Request, Response};
-use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::{ApiServer, boxed_async};
 use parking_lot::RwLock;
 
 /// Code in this process that answers the calls to a service, in place of a connection.
 ///
 /// ```
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use bytes::Bytes;
 /// use http::{Request, Response};
 /// use kubewright_kube_apiserver::ServiceHandler;
 ///
 /// struct Echo;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl ServiceHandler for Echo {
 ///     async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
 ///         Ok(Response::new(request.into_body()))
 ///     }
 /// }
 /// ```
-#[async_trait]
+#[boxed_async]
 pub trait ServiceHandler: Send + Sync {
     /// Answers a request. Its URI is that of the service: `https://name.namespace.svc:443/path?timeout=10s`.
     ///
     /// # Errors
     ///
-    /// An error stands for a connection that fails, and its text for the reason.
+    /// An error is treated as a failed connection, with its text as the reason.
     async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String>;
 }
 
@@ -50,7 +49,7 @@ pub(crate) enum ServiceTarget {
     Handler(Arc<dyn ServiceHandler>),
     /// An API server in this process.
     Server(ApiServer),
-    /// A socket that speaks TLS with the certificate of the service.
+    /// A socket that serves TLS with the certificate of the service.
     Address(SocketAddr),
 }
 
@@ -60,14 +59,14 @@ pub(crate) enum ServiceTarget {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use async_trait::async_trait;
+/// use kubewright_apiserver::boxed_async;
 /// use bytes::Bytes;
 /// use http::{Request, Response};
 /// use kubewright_kube_apiserver::{KubeApiServer, ServiceHandler, Services};
 ///
 /// struct AllowEverything;
 ///
-/// #[async_trait]
+/// #[boxed_async]
 /// impl ServiceHandler for AllowEverything {
 ///     async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
 ///         let mut review: serde_json::Value =
@@ -114,7 +113,7 @@ impl Services {
         self.set(namespace.into(), name.into(), port, target);
     }
 
-    /// Sends the calls to a service to an address, which must speak TLS with a certificate for `name.namespace.svc`.
+    /// Sends calls for a service to an address, which must serve TLS with a certificate for `name.namespace.svc`.
     pub fn set_address(
         &self,
         namespace: impl Into<String>,

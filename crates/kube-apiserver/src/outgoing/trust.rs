@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use kubewright_machinery::time::Time;
 use rustls::{
     CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore,
     SignatureScheme,
@@ -15,8 +16,8 @@ use rustls::{
     server::ParsedCertificate,
 };
 
-/// Returns a TLS configuration that trusts the certificates of a `caBundle`: what they have signed, and they themselves. An
-/// empty bundle stands for the certificates of the system.
+/// Returns a TLS configuration that trusts the certificates of a `caBundle`, and those that they have signed. With an
+/// empty bundle, it trusts the certificates of the system.
 pub(super) fn client_config(
     ca_bundle: &[u8],
     insecure: bool,
@@ -136,7 +137,7 @@ fn system_roots() -> Arc<RootCertStore> {
     ROOTS.clone()
 }
 
-/// Returns the words of Go for a certificate that nobody vouches for, where that is the failure.
+/// Returns Go's message for an untrusted certificate, if that is the failure.
 pub(super) fn describe(error: &std::io::Error) -> String {
     let inner = error.get_ref().and_then(|e| e.downcast_ref::<Error>());
     if matches!(inner, Some(Error::InvalidCertificate(reason)) if is_about_issuer(reason)) {
@@ -153,7 +154,32 @@ pub(super) fn describe(error: &std::io::Error) -> String {
             wrong_name(expected, presented)
         );
     }
+    if let Some(Error::InvalidCertificate(reason)) = inner
+        && let Some(period) = outside_period(reason)
+    {
+        return format!(
+            "tls: failed to verify certificate: x509: certificate has expired or is not yet valid: {period}"
+        );
+    }
     format!("tls: {error}")
+}
+
+/// Returns how the time is outside of the validity of a certificate, in the words of Go.
+fn outside_period(reason: &CertificateError) -> Option<String> {
+    let (time, how, bound) = match reason {
+        CertificateError::ExpiredContext { time, not_after } => (time, "after", not_after),
+        CertificateError::NotValidYetContext { time, not_before } => (time, "before", not_before),
+        _ => return None,
+    };
+    let text = |time: &UnixTime| {
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        Time::from_unix(seconds, 0).to_seconds()
+    };
+    Some(format!(
+        "current time {} is {how} {}",
+        text(time),
+        text(bound)
+    ))
 }
 
 /// Returns the words of Go for a certificate of another host.
@@ -248,7 +274,7 @@ impl ServerCertVerifier for BundleVerifier {
     }
 }
 
-/// Reports whether a certificate was rejected for who signed it: nobody known, another of the same name, or itself as an
+/// Reports whether a certificate was rejected because of its issuer: unknown, another of the same name, or itself as an
 /// authority.
 fn is_about_issuer(reason: &CertificateError) -> bool {
     match reason {
@@ -357,5 +383,12 @@ mod tests {
         old.not_after = date_time_ymd(2021, 1, 1);
         let old = old.signed_by(&key, &ca).unwrap();
         assert!(handshake(old.der(), &key, &old.pem()).is_err());
+        let refused = handshake(old.der(), &key, &ca.pem()).unwrap_err();
+        let expected = "tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time ";
+        assert!(refused.starts_with(expected), "{refused}");
+        assert!(
+            refused.ends_with(" is after 2021-01-01T00:00:00Z"),
+            "{refused}"
+        );
     }
 }

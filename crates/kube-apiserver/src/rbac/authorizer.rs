@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     auth::{
         Attributes, Authorizer, Decision, NonResourceRule, Reason, ResourceRule, Rules, Target,
     },
+    boxed_async,
     request::UserInfo,
 };
 use kubewright_machinery::go;
@@ -15,7 +15,7 @@ use kubewright_store::Store;
 
 use super::{Policy, index::Index};
 
-/// Allows what the roles in a store grant. Whatever they do not grant is left to other authorizers.
+/// Allows what the roles in a store grant. All other requests are left to other authorizers.
 ///
 /// A decision sees every write that was answered before it was asked for, also if another server wrote to the same store.
 ///
@@ -52,7 +52,7 @@ impl Rbac {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for Rbac {
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         match self.policy.index().await {

@@ -1,4 +1,4 @@
-//! Writes the policy of a new cluster, and adds what is missing of it to an old one.
+//! Writes the policy of a new cluster, and adds its missing parts to an existing one.
 
 use std::sync::Arc;
 
@@ -59,10 +59,9 @@ impl Collection {
             "name": object.name, "namespace": object.namespace, "labels": object.labels(),
         }});
         Payload {
-            bytes: text.into(),
             revision_at: u32::try_from(at).ok(),
             decoded: Some(Arc::new(Summary::of(&selected, &self.selectable))),
-            ttl: None,
+            ..Payload::plain(text)
         }
     }
 }
@@ -75,7 +74,7 @@ async fn create(store: &Arc<dyn Store>, key: Key, payload: Payload) -> Result<()
     }
 }
 
-/// Returns whether nobody has changed an object since it was written. If in doubt it is reconciled.
+/// Returns whether an object is unchanged since it was written. If in doubt it is reconciled.
 fn is_unchanged(entry: &Entry, object: &PolicyObject) -> bool {
     std::str::from_utf8(&entry.bytes).is_ok_and(|text| object.is_part_of(text))
 }

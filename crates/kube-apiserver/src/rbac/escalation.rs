@@ -1,12 +1,12 @@
-//! Checks that nobody grants more than they have.
+//! Checks that users do not grant permissions that they lack.
 //!
-//! A role may be written by those who hold all of its permissions, or may `escalate` it; a binding by those who hold the
+//! A role may be written by users who have all of its permissions, or may `escalate` it; a binding by users who have the
 //! permissions of its role, or may `bind` it. Members of `system:masters` may write everything.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use kubewright_apiserver::{
-    auth::{Attributes, MASTERS, ResourceAttributes},
+    auth::{Attributes, Decision, MASTERS, ResourceAttributes},
     request::RequestContext,
 };
 use kubewright_machinery::{Status, go, json::Read, status};
@@ -72,10 +72,20 @@ impl Escalation {
             namespace: cx.namespace(),
             ..ResourceAttributes::default()
         };
-        if may(cx, "escalate", escalate).await || old.is_some_and(|old| is_collection(object, old))
-        {
+        let escalate = Attributes::of_resource(&cx.user, "escalate", escalate);
+        if may(cx, &escalate).await || old.is_some_and(|old| is_collection(object, old)) {
             return Ok(());
         }
+        tell(cx, &escalate, self.check_granted(cx, object, old).await)
+    }
+
+    /// Rejects a role with more permissions than the user has.
+    async fn check_granted(
+        &self,
+        cx: &RequestContext,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> Result<(), Status> {
         let rules = rules(object);
         self.check_held(cx, object, &rules).await?;
         let aggregates = |role: &Value| {
@@ -118,12 +128,13 @@ impl Escalation {
             namespace,
             ..ResourceAttributes::default()
         };
-        if may(cx, "bind", bind).await {
+        let bind = Attributes::of_resource(&cx.user, "bind", bind);
+        if may(cx, &bind).await {
             return Ok(());
         }
         let rules = self.policy.role(&role, namespace).await;
         match rules.map_err(status::internal)? {
-            Ok(rules) => self.check_held(cx, object, &rules).await,
+            Ok(rules) => tell(cx, &bind, self.check_held(cx, object, &rules).await),
             // As in kube-apiserver, the error names the resource of the request.
             Err(missing) => Err(status::not_found(
                 &cx.resource.spec().group_resource(),
@@ -170,13 +181,34 @@ impl Escalation {
     }
 }
 
-async fn may(cx: &RequestContext, verb: &str, resource: ResourceAttributes<'_>) -> bool {
-    let attributes = Attributes::of_resource(&cx.user, verb, resource);
-    let decision = cx.authorizer.authorize(&attributes).await;
+/// Returns whether the user has a permission that makes others unnecessary.
+async fn may(cx: &RequestContext, attributes: &Attributes<'_>) -> bool {
+    let decision = cx.authorizer.authorize(attributes).await;
     if let Some(error) = &decision.error {
-        tracing::error!(%error, verb, "a permission could not be checked");
+        tracing::error!(%error, verb = attributes.verb, "a permission could not be checked");
+    }
+    if decision.is_allow() {
+        cx.authorizer.decided(attributes, &decision);
     }
     decision.is_allow()
+}
+
+/// Tells the authorizer whether a write was refused for want of a permission. The message of a refusal has the permissions
+/// that would do as well.
+fn tell(
+    cx: &RequestContext,
+    attributes: &Attributes<'_>,
+    outcome: Result<(), Status>,
+) -> Result<(), Status> {
+    match &outcome {
+        Ok(()) => cx.authorizer.unneeded(attributes),
+        Err(refusal) if refusal.code == 403 => {
+            let decision = Decision::no_opinion(refusal.message.clone());
+            cx.authorizer.decided(attributes, &decision);
+        }
+        Err(_) => {}
+    }
+    outcome
 }
 
 fn forbidden(cx: &RequestContext, object: &Value, text: &str) -> Status {

@@ -35,7 +35,7 @@ pub(crate) struct Index {
     bindings: HashMap<Box<str>, Bindings>,
 }
 
-/// A role. Its rules are decoded when somebody asks for them.
+/// A role. Its rules are decoded on demand.
 struct Role {
     bytes: Bytes,
     rules: OnceLock<Arc<[PolicyRule]>>,
@@ -297,7 +297,7 @@ impl Bindings {
     }
 }
 
-/// The user or group that a subject stands for.
+/// The user or group of a subject.
 enum SubjectKey {
     User(Box<str>),
     Group(Box<str>),

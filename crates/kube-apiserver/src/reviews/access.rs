@@ -1,4 +1,4 @@
-//! The family of `SubjectAccessReview`: decides about a request that nobody has made.
+//! The family of `SubjectAccessReview`: the decision about a hypothetical request.
 
 use kubewright_apiserver::{
     auth::{Attributes, ResourceAttributes, Verdict},

@@ -8,10 +8,10 @@ mod validate;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     Object, SharedClock,
     admission::Attributes,
+    boxed_async,
     registry::{Create, Draft, Handlers},
     request::{RequestContext, UserInfo, WriteOptions},
     rfc3339,
@@ -61,7 +61,7 @@ trait Review: Send + Sync + 'static {
 /// A create that returns the review with its answer.
 struct Answering<R>(R);
 
-#[async_trait]
+#[boxed_async]
 impl<R: Review> Create for Answering<R> {
     async fn create(
         &self,

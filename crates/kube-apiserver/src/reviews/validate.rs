@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_is_about_one_thing_and_about_somebody() {
+    fn a_review_has_one_kind_of_attributes_and_a_user() {
         let asked = |kind: &str, spec: Value| json!({"kind": kind, "metadata": {}, "spec": spec});
         let resource = json!({"verb": "get", "resource": "pods"});
         let good = asked(

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use kubewright_apiserver::{
     ApiServer, SharedClock,
     auth::{Authenticated, AuthenticationError, TokenAuthenticator},
+    boxed_async,
     request::UserInfo,
 };
 use kubewright_machinery::{go, gvk::GroupResource, status};
@@ -67,7 +67,7 @@ impl Verified {
 
 type Outcome<T> = Result<T, AuthenticationError>;
 
-#[async_trait]
+#[boxed_async]
 impl TokenAuthenticator for ServiceAccountTokens {
     async fn authenticate_token(
         &self,

@@ -91,7 +91,7 @@ pub(super) struct Legacy {
     pub(super) sub: String,
 }
 
-/// The claim that says who has to verify a token, read before anything is verified.
+/// The claim with the issuer of a token, read before anything is verified.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Issuer {

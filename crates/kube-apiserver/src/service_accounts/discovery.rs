@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issuer_that_nobody_can_ask_has_no_documents() {
+    fn an_unreachable_issuer_has_no_documents() {
         let keys = ServiceAccountKeys::generate();
         let refused = |issuer: &str, uri: Option<&str>, address: &str| {
             Documents::new(issuer, uri, address, &keys).err().unwrap()

@@ -30,7 +30,7 @@ pub(crate) struct TokenIssuer {
     /// Whether tokens that were added to pods live longer than they say.
     pub(super) extend: bool,
     pub(super) clock: SharedClock,
-    /// Its tokens, so that their signature is not verified when they come back.
+    /// Its tokens, so that their signature is not verified when they are presented.
     pub(super) seen: Arc<SeenTokens>,
 }
 

@@ -54,7 +54,7 @@ impl<'a> Compact<'a> {
         })
     }
 
-    /// Decodes the payload, or a part of it. Returns `None` if it is not encoded properly, and an error if it is no such
+    /// Decodes the payload, or a part of it. Returns `None` if it is not encoded properly, and an error if it is not such
     /// JSON.
     pub(super) fn payload<T: for<'de> Deserialize<'de>>(
         &self,
@@ -76,7 +76,7 @@ impl<'a> Compact<'a> {
 }
 
 impl Header {
-    /// Returns the algorithm, if it is one of those that can be verified, and nothing is demanded that is not done.
+    /// Returns the algorithm, if it is supported and the header has no critical extensions.
     pub(super) fn algorithm(&self) -> Option<Algorithm> {
         match self.crit {
             None => Algorithm::of_name(self.alg.as_deref()?),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_parts_are_no_token() {
+    fn malformed_parts_are_not_a_token() {
         let payload = |text: &str| {
             let token = format!("e30.{text}.c2ln");
             let token = Compact::split(&token).unwrap();

@@ -127,6 +127,24 @@ impl ServiceAccountKeys {
         })
     }
 
+    /// Rejects the signatures of all keys, also of the one that signs, until [`verify_with_pem`](Self::verify_with_pem) adds
+    /// some.
+    ///
+    /// ```
+    /// use kubewright_kube_apiserver::ServiceAccountKeys;
+    ///
+    /// let other = ServiceAccountKeys::generate().signing_key_pem().expect("a generated key can be saved");
+    /// // A server that issues tokens for others, and does not accept them itself.
+    /// let keys = ServiceAccountKeys::generate().verify_with_none().verify_with_pem(other.as_bytes())?;
+    /// # let _ = keys;
+    /// # Ok::<_, kubewright_kube_apiserver::ServiceAccountKeyError>(())
+    /// ```
+    #[must_use]
+    pub fn verify_with_none(mut self) -> Self {
+        self.verification.clear();
+        self
+    }
+
     /// Accepts signatures of further keys: public keys, certificates, or private keys whose public part counts. The text
     /// may hold several.
     ///

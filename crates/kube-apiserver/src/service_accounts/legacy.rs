@@ -139,7 +139,7 @@ impl LastUsed {
         let _ = self.0.set(server);
     }
 
-    /// Records that a token was used today. A failure is logged; it is no reason to reject the token.
+    /// Records that a token was used today. A failure is only logged; the token is accepted.
     async fn record(&self, claims: &Legacy, secret: &Value, last_used: &str, now: Timestamp) {
         let Some(server) = self.0.get().and_then(WeakApiServer::upgrade) else {
             return;

@@ -11,7 +11,7 @@ const MAX_LENGTH: usize = 4 << 10;
 
 /// Remembers tokens whose signature has been verified, or was made by this server.
 ///
-/// The part of a token that is signed is no secret without its signature, so it is kept as it is and compared. Only the
+/// The signed part of a token is not secret without its signature, so it is stored unchanged and compared. Only the
 /// signature is hashed, which is a small part of the token.
 #[derive(Default)]
 pub(super) struct SeenTokens(VerifiedCredentials<SeenToken>);

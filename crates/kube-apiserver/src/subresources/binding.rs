@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     Object,
     admission::Attributes,
+    boxed_async,
     registry::{Create, Draft, Generic, Handlers, ResourceSpec, Shape},
     request::{RequestContext, WriteOptions},
     rfc3339,
@@ -32,7 +32,7 @@ pub(super) fn handlers(kind: &BuiltInKind<'_>) -> Handlers {
 /// `pods/x/binding`
 struct Bind(Generic);
 
-#[async_trait]
+#[boxed_async]
 impl Create for Bind {
     async fn create(
         &self,
@@ -67,7 +67,7 @@ impl BindNamed {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Create for BindNamed {
     async fn create(
         &self,

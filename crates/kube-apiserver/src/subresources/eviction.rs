@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     Object,
     admission::Attributes,
+    boxed_async,
     registry::{Create, Draft, DryRun, Generic, Handlers},
     request::{DeleteOptions, RequestContext, WriteOptions},
     rfc3339,
@@ -36,7 +36,7 @@ struct Evict {
     store: Arc<dyn Store>,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Create for Evict {
     async fn create(
         &self,

@@ -26,6 +26,13 @@ pub(super) fn check(query: &Query, pod: &str) -> Result<(), Status> {
         let text = "at most one of `sinceTime` or `sinceSeconds` may be specified";
         errors.push(field::forbidden(&Path::new("[]"), text));
     }
+    if query.first("stream").is_some() {
+        // The feature gate PodLogsQuerySplitStreams is off by default.
+        errors.push(field::forbidden(
+            &Path::new("stream"),
+            "may not be specified",
+        ));
+    }
     if errors.is_empty() {
         return Ok(());
     }
@@ -54,6 +61,10 @@ mod tests {
         assert_eq!(
             message("sinceSeconds=1&sinceTime=2020-01-01T00:00:00Z"),
             "PodLogOptions \"p\" is invalid: []: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
+        );
+        assert_eq!(
+            message("stream=Stdout"),
+            "PodLogOptions \"p\" is invalid: stream: Forbidden: may not be specified"
         );
         assert_eq!(
             message("tailLines=a"),

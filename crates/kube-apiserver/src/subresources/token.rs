@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use kubewright_apiserver::{
     Object,
     admission::Attributes,
+    boxed_async,
     registry::{Create, Draft, Fields, Generic, Handlers},
     request::{RequestContext, WriteOptions},
     rfc3339,
@@ -42,7 +42,7 @@ struct Token {
     service_accounts: ServiceAccounts,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Create for Token {
     async fn create(
         &self,
@@ -102,7 +102,7 @@ impl Create for Token {
 }
 
 impl Token {
-    /// Looks up the object that the token is to be bound to.
+    /// Looks up the object that the token will be bound to.
     async fn binding(
         &self,
         cx: &RequestContext,
@@ -247,7 +247,7 @@ fn check_uid(request: &Value, account: &Value, name: &str) -> Result<(), Status>
     ))
 }
 
-/// Fills in whatever a request leaves open, and what clients cannot choose.
+/// Sets the fields that a request leaves open, and those that clients cannot choose.
 fn prepare(request: &mut Value, account: &Value, audiences: &[String], now: Timestamp) {
     let audiences: Vec<&str> = audiences.iter().map(String::as_str).collect();
     token_request::put_audiences(request, &audiences);

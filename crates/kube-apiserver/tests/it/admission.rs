@@ -29,7 +29,7 @@ async fn quota(client: &Client, hard: Value, used: Value) {
 }
 
 #[tokio::test]
-async fn a_plain_pod_gets_priority_and_tolerations_that_nobody_manages() {
+async fn a_plain_pod_gets_unmanaged_priority_and_tolerations() {
     let client = Client::new().await;
     let (code, created) = client.post(PODS, &pod("p")).await;
     assert_eq!(code, 201, "{created}");

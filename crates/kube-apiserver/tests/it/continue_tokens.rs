@@ -36,7 +36,7 @@ fn remaining(answer: &Answer) -> Value {
 }
 
 #[tokio::test]
-async fn chunks_show_one_state_whatever_happens_meanwhile() {
+async fn chunks_show_one_state_despite_later_writes() {
     let (cluster, http) = five().await;
     let first = http.get(&format!("{MAPS}?limit=2")).await;
     let revision = cluster.revision().await;
@@ -104,7 +104,7 @@ async fn how_many_remain_is_only_said_without_selectors() {
 }
 
 #[tokio::test]
-async fn a_limit_counts_what_the_selector_lets_through() {
+async fn a_limit_counts_selected_objects() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
     for i in 0..10 {

@@ -1,20 +1,23 @@
 //! Classes of vulnerabilities that API servers have had, each under the number of one that was published.
 
-use std::{sync::Arc, time::Instant};
+use std::{io, net::IpAddr, sync::Arc, time::Instant};
 
 use async_trait::async_trait;
-use http::{Request, StatusCode};
+use http::{Request, Response, header::LOCATION};
 use kubewright_apiserver::{
     Body,
     admission::{Attributes, Operation, Plugin},
     auth::TokenFile,
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_kube_apiserver::{AuthorizationMode, KubeApiServer};
 use kubewright_machinery::Status;
+use kubewright_streams::{KubeletBody, Kubelets, PodConnection};
 use kubewright_testing::TestCluster;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{
     client::Client,
@@ -22,7 +25,7 @@ use crate::{
         CRDS, cluster, definition, spec, version,
         webhooks::{Behaviour, V2, converting},
     },
-    http_client::{Http, MAPS, YAML},
+    http_client::{Http, JSON, MAPS, MERGE, YAML},
 };
 
 const SECRET: &str = "only for the network of the server";
@@ -113,21 +116,127 @@ async fn cve_2018_1002105_upgrades_are_not_passed_on() {
     }
 }
 
+/// A node with an address that only the server can reach.
+async fn node_at(http: &Http, name: &str, address: &str) -> String {
+    http.post("/api/v1/nodes", json!({"metadata": {"name": name}}))
+        .await
+        .ok();
+    let status = json!({"status": {"addresses": [{"type": "InternalIP", "address": address}]}});
+    let path = format!("/api/v1/nodes/{name}");
+    http.patch(&format!("{path}/status"), status).await.ok();
+    path
+}
+
+const OWN_ADDRESSES: [(&str, &str); 4] = [
+    ("a", "127.0.0.1"),
+    ("b", "169.254.169.254"),
+    ("c", "::1"),
+    ("d", "::ffff:127.0.0.1"),
+];
+
 /// A proxy must not reach addresses that only the server can reach.
 #[tokio::test]
 async fn cve_2020_8562_addresses_of_the_server_are_not_proxied_to() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
-    for (name, address) in [("a", "127.0.0.1"), ("b", "169.254.169.254")] {
-        let node = json!({"metadata": {"name": name}});
-        http.post("/api/v1/nodes", node).await.ok();
-        let status = json!({"status": {"addresses": [{"type": "InternalIP", "address": address}]}});
-        let path = format!("/api/v1/nodes/{name}");
-        http.patch(&format!("{path}/status"), status).await.ok();
-        for proxied in [format!("{path}/proxy/metrics"), format!("{path}:1/proxy/")] {
-            let code = http.get(&proxied).await.code;
-            assert_eq!(code, StatusCode::SERVICE_UNAVAILABLE, "{proxied}");
+    for (name, address) in OWN_ADDRESSES {
+        let path = node_at(&http, name, address).await;
+        let answer = http.get(&format!("{path}:1/proxy/")).await;
+        answer.refused_with(400, "address not allowed");
+    }
+}
+
+/// The address of a node counts for the port of its kubelet, too.
+#[tokio::test]
+async fn cve_2022_3294_addresses_of_kubelets_are_checked() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    for (name, address) in OWN_ADDRESSES {
+        let path = node_at(&http, name, address).await;
+        for proxied in ["/proxy/metrics", ":10250/proxy/metrics"] {
+            let answer = http.get(&format!("{path}{proxied}")).await;
+            answer.refused_with(400, "address not allowed");
         }
+    }
+}
+
+/// Nodes and pods that redirect every request.
+struct Redirecting;
+
+const ELSEWHERE: &str = "http://169.254.169.254/latest";
+
+#[async_trait]
+impl Kubelets for Redirecting {
+    async fn call(
+        &self,
+        _node: &str,
+        _request: Request<KubeletBody>,
+    ) -> io::Result<Response<KubeletBody>> {
+        let redirect = Response::builder().status(302).header(LOCATION, ELSEWHERE);
+        let body: KubeletBody = Box::pin(Body::empty());
+        redirect.body(body).map_err(io::Error::other)
+    }
+
+    async fn connect(&self, _address: IpAddr, _port: u16) -> io::Result<PodConnection> {
+        let (near, mut far) = tokio::io::duplex(4096);
+        tokio::spawn(async move {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(far.read_u8().await?);
+            }
+            let answer =
+                format!("HTTP/1.1 302 Found\r\nlocation: {ELSEWHERE}\r\ncontent-length: 0\r\n\r\n");
+            far.write_all(answer.as_bytes()).await
+        });
+        Ok(Box::pin(near))
+    }
+}
+
+/// A node that is taken over must not lead clients, or the server, to another node.
+#[tokio::test]
+async fn cve_2020_8559_redirects_of_nodes_and_pods_are_refused() {
+    let server = KubeApiServer::builder().kubelets(Arc::new(Redirecting));
+    let server = server.build().await.expect("a server");
+    let put = async |method: &str, path: &str, media: &str, body: Value| {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", media)
+            .body(Body::from(body.to_string()));
+        let answer = server.server().handle(request.expect("a request")).await;
+        assert!(answer.status().is_success(), "{path}: {}", answer.status());
+    };
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = json!({
+        "metadata": {"name": "p"},
+        "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]},
+    });
+    let node = json!({"metadata": {"name": "n"}});
+    put("POST", "/api/v1/nodes", JSON, node).await;
+    put("POST", pods, JSON, pod).await;
+    let address = json!({"status": {"addresses": [{"type": "Hostname", "address": "n"}]}});
+    put("PATCH", "/api/v1/nodes/n/status", MERGE, address).await;
+    let address = json!({"status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}});
+    put("PATCH", &format!("{pods}/p/status"), MERGE, address).await;
+    for path in [
+        format!("{pods}/p/exec?command=x"),
+        format!("{pods}/p/attach"),
+        format!("{pods}/p/portforward"),
+        format!("{pods}/p:80/proxy/"),
+        "/api/v1/nodes/n/proxy/logs".to_owned(),
+    ] {
+        let request = Request::get(&path)
+            .header("connection", "upgrade")
+            .header("upgrade", "SPDY/3.1")
+            .body(Body::empty());
+        let answer = server.server().handle(request.expect("a request")).await;
+        assert_eq!(answer.status(), 500, "{path}");
+        assert!(!answer.headers().contains_key(LOCATION), "{path}");
+        let body = answer.into_body().collect_up_to(10_000).await;
+        let body = body.expect("a body").expect("a short one");
+        let status: Value = serde_json::from_slice(&body).expect("a Status");
+        let expected = "invalid upgrade response: status code 302";
+        assert_eq!(status["message"], expected, "{path}");
     }
 }
 
@@ -135,7 +244,7 @@ async fn cve_2020_8562_addresses_of_the_server_are_not_proxied_to() {
 #[derive(Clone, Default)]
 struct Witness(Arc<Mutex<Vec<Value>>>);
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for Witness {
     async fn validate(
         &self,
@@ -226,7 +335,7 @@ async fn cve_2019_11247_scopes_are_not_interchangeable() {
 
 /// The headers of an authenticating proxy mean nothing from somebody else, alone or with other credentials.
 #[tokio::test]
-async fn headers_of_a_front_proxy_authenticate_nobody() {
+async fn headers_of_a_front_proxy_do_not_authenticate_clients() {
     let tokens = Arc::new(TokenFile::parse("s3cret,alice,1").expect("a token file"));
     let open = KubeApiServer::builder().authenticator(tokens.clone());
     let open = open.build().await.expect("a server");

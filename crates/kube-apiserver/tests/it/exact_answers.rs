@@ -31,7 +31,7 @@ async fn zero_ignores_the_limit() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_no_base64_says_so() {
+async fn a_token_that_is_not_base64_is_reported() {
     let (_cluster, http) = with_two().await;
     http.get(&format!("{MAPS}?limit=1&continue=%25%25")).await.refused_with(
         400,
@@ -150,7 +150,7 @@ async fn delete_options_that_cannot_be_read_say_why() {
 }
 
 #[tokio::test]
-async fn a_merge_patch_of_nothing_is_no_patch() {
+async fn an_empty_merge_patch_is_rejected() {
     let (_cluster, http) = with_two().await;
     let answer = http
         .send(Method::PATCH, &format!("{MAPS}/a"), MERGE, "null")
@@ -159,7 +159,7 @@ async fn a_merge_patch_of_nothing_is_no_patch() {
 }
 
 #[tokio::test]
-async fn an_apply_that_is_no_yaml_says_why() {
+async fn an_apply_of_invalid_yaml_says_why() {
     let (_cluster, http) = with_two().await;
     let path = format!("{MAPS}/a?fieldManager=me");
     let prefix = "error decoding YAML: error converting YAML to JSON: yaml: line 1: ";

@@ -5,12 +5,12 @@ use std::sync::{
     atomic::{AtomicI64, Ordering},
 };
 
-use async_trait::async_trait;
 use http::{HeaderMap, Request};
 use jiff::Timestamp;
 use kubewright_apiserver::{
     Body, Clock,
     auth::{Anonymous, Authenticated, AuthenticationError, Authenticator, Credentials, Union},
+    boxed_async,
     flow::Overloaded,
     request::UserInfo,
 };
@@ -26,7 +26,7 @@ const ADMIN: &str = "admin system:masters system:authenticated";
 /// Believes a header of the form `name group group`, and fails for `bad`.
 struct Named;
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for Named {
     async fn authenticate(
         &self,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_kube_apiserver::KubeApiServer;
@@ -23,7 +23,7 @@ struct Meddling {
     seen: Mutex<Vec<(Operation, String)>>,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for Meddling {
     async fn mutate(
         &self,
@@ -91,7 +91,7 @@ fn widget(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_a_plugin_did_is_pruned_and_defaulted() {
+async fn changes_of_plugins_are_pruned_and_defaulted() {
     let (client, _) = meddled().await;
     let expected = json!({"colour": "blue", "inner": {"n": 3}, "known": "put here"});
     let (code, created) = client.post(WIDGETS, &widget("a")).await;
@@ -129,14 +129,14 @@ async fn deletes_of_clients_are_judged_and_those_of_the_server_are_not() {
     panic!("the definition stays");
 }
 
-/// Appends its name and the round to a list in every ConfigMap, and requests a second round if it is told to.
+/// Appends its name and the round to a list in every ConfigMap, and requests a second round if it is asked to.
 struct Signing {
     name: &'static str,
     requests: bool,
     seen: Arc<Mutex<Vec<String>>>,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for Signing {
     async fn mutate(
         &self,

@@ -46,7 +46,7 @@ async fn metrics_count_running_watches() {
 }
 
 #[tokio::test]
-async fn a_timeout_that_is_no_duration_is_a_bad_request_everywhere() {
+async fn an_invalid_timeout_is_a_bad_request_everywhere() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
     for path in [
@@ -247,7 +247,7 @@ async fn bodies_of_versions_that_are_not_served_are_known() {
 }
 
 #[tokio::test]
-async fn what_has_no_table_is_not_acceptable_as_one() {
+async fn kinds_without_a_table_are_not_acceptable_as_tables() {
     const MESSAGE: &str = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);

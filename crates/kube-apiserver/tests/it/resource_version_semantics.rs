@@ -163,7 +163,7 @@ async fn not_older_than_is_a_lower_bound_with_a_limit_or_without() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_combined_is_invalid() {
+async fn combinations_of_options_can_be_invalid() {
     let past = past().await;
     let forbidden = [
         (
@@ -225,7 +225,7 @@ async fn unknown_matches_and_initial_events_of_a_list_are_invalid() {
 }
 
 #[tokio::test]
-async fn what_is_no_number_is_a_bad_request() {
+async fn versions_that_are_not_numbers_are_bad_requests() {
     let past = past().await;
     for (text, why) in [
         ("abc", "invalid syntax"),
@@ -332,7 +332,7 @@ async fn a_revision_that_is_about_to_come_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_get_shows_the_newest_state_whatever_its_lower_bound() {
+async fn a_get_shows_the_newest_state_with_any_lower_bound() {
     let past = past().await;
     for query in [
         "",

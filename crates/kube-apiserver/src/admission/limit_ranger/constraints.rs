@@ -1,12 +1,11 @@
 //! The bounds of a limit range and their violations.
 
-use kubewright_machinery::{json::Read, quantity::Quantity};
-use serde_json::Value;
-
-use crate::admission::{
+use kubewright_builtins::usage::{
     pod_resources::{self, Counting},
     resource_list::{ResourceList, read},
 };
+use kubewright_machinery::{json::Read, quantity::Quantity};
+use serde_json::Value;
 
 /// The largest number of units whose thousandths fit.
 const MOST_IN_THOUSANDTHS: i64 = i64::MAX / 1000;

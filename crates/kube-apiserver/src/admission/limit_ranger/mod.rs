@@ -4,9 +4,9 @@
 mod constraints;
 mod defaults;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::Status;
@@ -36,7 +36,7 @@ impl LimitRanger {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for LimitRanger {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for_subresource(cx, "", "pods", "resize") || is_for(cx, "", "persistentvolumeclaims")

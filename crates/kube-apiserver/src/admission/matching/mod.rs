@@ -140,6 +140,11 @@ impl Criteria {
         Some(all)
     }
 
+    /// Returns the key and the value of a label without which no object is matched, if there is one.
+    pub(crate) fn required_label(&self) -> Option<(&str, &str)> {
+        self.objects.as_ref().ok()?.required_label()
+    }
+
     /// Returns the resource that rules select, unless they select none: an equivalent one, or `None` for that of the request.
     fn selected_by<'a>(
         &self,

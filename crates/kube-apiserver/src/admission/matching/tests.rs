@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use http::Method;
 use kubewright_apiserver::{
     admission::{AdmissionChain, Attributes},
     auth::AlwaysAllow,
+    boxed_async,
     registry::{Equivalent, Handlers, Resource, ResourceSpec, Versions},
     request::{DeleteOptions, Query, RequestContext, RequestInfo, WriteOptions},
 };
@@ -17,7 +17,7 @@ use crate::admission::stored::Stored;
 /// A kind with the versions `v1` and `v2`.
 struct TwoVersions;
 
-#[async_trait]
+#[boxed_async]
 impl Versions for TwoVersions {
     fn equivalents(&self, subresource: &str) -> Vec<Equivalent> {
         let versions = match subresource {

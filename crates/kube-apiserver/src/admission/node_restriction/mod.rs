@@ -1,7 +1,7 @@
-//! `NodeRestriction`: nodes write only what is theirs.
+//! `NodeRestriction`: nodes write only their own objects.
 //!
 //! The authorizer of nodes decides by the path of a request; this plugin looks at the objects. It restricts users
-//! `system:node:<name>` of the group `system:nodes` and nobody else.
+//! `system:node:<name>` of the group `system:nodes` only.
 
 mod nodes;
 mod pods;
@@ -9,10 +9,10 @@ mod pods;
 mod tests;
 mod tokens;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
     auth::node_identity,
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_builtins::certificates::certificate_signing_request::parse_request;
@@ -52,7 +52,7 @@ impl NodeRestriction {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for NodeRestriction {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         node_identity(&cx.user).is_some()

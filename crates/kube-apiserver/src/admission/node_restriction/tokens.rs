@@ -67,7 +67,7 @@ impl NodeWrite<'_> {
         };
         let verb = "request-serviceaccounts-token-audience";
         let asked = Attributes::of_resource(user, verb, resource);
-        let decision = self.cx.authorizer.authorize(&asked).await;
+        let decision = self.cx.authorize(&asked).await;
         if decision.is_allow() {
             return Ok(());
         }

@@ -80,7 +80,7 @@ impl PodSecurityConfiguration {
         }
     }
 
-    /// Sets what is enforced in namespaces without labels.
+    /// Sets the enforced level of namespaces without labels.
     #[must_use]
     pub fn enforce(mut self, level: PodSecurityLevel, version: PodSecurityVersion) -> Self {
         self.defaults.enforce = Standard { level, version };

@@ -16,10 +16,10 @@ mod policy;
 #[cfg(test)]
 mod tests;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     Object, Selectable,
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{
@@ -45,7 +45,7 @@ pub use policy::{
     InvalidPodSecurityLevel, InvalidPodSecurityVersion, PodSecurityLevel, PodSecurityVersion,
 };
 
-/// The subresources of pods whose objects are no pods, or do not change what a pod may do.
+/// The subresources of pods whose objects are not pods, or do not affect security.
 const IGNORED_SUBRESOURCES: [&str; 8] = [
     "exec",
     "attach",
@@ -81,7 +81,7 @@ pub(crate) struct PodSecurity {
     metrics: PodSecurityMetrics,
 }
 
-/// A request, and what it writes.
+/// A request, and the object that it writes.
 struct Request<'a> {
     cx: &'a RequestContext,
     attributes: &'a Attributes<'a>,
@@ -327,7 +327,7 @@ impl PodSecurity {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for PodSecurity {
     fn reads_updated(&self, _cx: &RequestContext) -> bool {
         false
@@ -396,7 +396,7 @@ impl Results<'_> {
     }
 }
 
-/// Reports whether an update changes what has to be checked: images, the number of containers, ephemeral containers.
+/// Reports whether an update changes fields that must be checked: images, the number of containers, ephemeral containers.
 fn is_significant(old: &Value, new: &Value) -> bool {
     let (old, new) = (&old["spec"], &new["spec"]);
     let image = |container: &Value| container["image"].text().to_owned();

@@ -47,12 +47,12 @@ pub(crate) struct Policy {
     pub(crate) warn: Standard,
 }
 
-/// The text of a label that is no level.
+/// The text of an invalid level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be one of privileged, baseline, restricted")]
 pub struct InvalidPodSecurityLevel;
 
-/// The text of a label that is no version.
+/// The text of an invalid version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be \"latest\" or \"v1.x\"")]
 pub struct InvalidPodSecurityVersion;

@@ -145,7 +145,7 @@ async fn an_update_is_checked_if_an_image_or_a_container_is_new() {
 }
 
 #[tokio::test]
-async fn subresources_that_are_no_pods_are_ignored() {
+async fn subresources_other_than_pods_are_ignored() {
     let labels = json!({"enforce": "baseline"});
     for (subresource, is_checked) in [("status", false), ("binding", false), ("resize", true)] {
         let scene = Scene::at("", "pods", subresource);

@@ -94,6 +94,10 @@ async fn decide(cx: &RequestContext, check: &AccessCheck) -> AccessDecision {
         ),
     };
     let decision = cx.authorizer.authorize(&attributes).await;
+    // A policy may ask about anything. Whether a denial matters, only its expression knows.
+    if decision.is_allow() && account.is_none() {
+        cx.authorizer.decided(&attributes, &decision);
+    }
     AccessDecision {
         allowed: decision.is_allow(),
         reason: decision.reason.to_string(),

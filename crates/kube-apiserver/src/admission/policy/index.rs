@@ -9,7 +9,7 @@ use bytes::Bytes;
 use kubewright_machinery::json::Read;
 use serde_json::Value;
 
-use super::{Family, GROUP, binding::Binding, definition::Policy};
+use super::{Family, GROUP, binding::Binding, candidates::Candidates, definition::Policy};
 use crate::{admission::matching::Criteria, follow, kinds::collection};
 
 /// A policy with its bindings, in the order of their names.
@@ -22,18 +22,15 @@ pub(crate) struct Bound<F: Family> {
 pub(crate) struct Index<F: Family> {
     policies: BTreeMap<Arc<str>, Arc<Policy<F>>>,
     bindings: BTreeMap<Arc<str>, Arc<Binding>>,
-    /// Made anew by the first request after a change.
+    /// Rebuilt by the first request after a change.
     table: OnceLock<Table<F>>,
 }
 
-/// Policies that have bindings, in the order of their names.
-type List<F> = Arc<[Arc<Bound<F>>]>;
-
-/// The policies that may be for a resource.
+/// The policies that have bindings, by the resources that they may be for.
 struct Table<F: Family> {
-    by_resource: HashMap<String, List<F>>,
+    by_resource: HashMap<String, Arc<Candidates<F>>>,
     /// The policies for all resources.
-    others: List<F>,
+    others: Arc<Candidates<F>>,
 }
 
 /// The two kinds of a family.
@@ -55,7 +52,7 @@ impl<F: Family> Default for Index<F> {
 
 impl<F: Family> Index<F> {
     /// Returns the policies that may be for a resource or its subresources, in any group and version.
-    pub(crate) fn candidates(&self, resource: &str) -> List<F> {
+    pub(crate) fn candidates(&self, resource: &str) -> Arc<Candidates<F>> {
         let table = self.table.get_or_init(|| self.tabulate());
         let found = table.by_resource.get(resource);
         found.unwrap_or(&table.others).clone()
@@ -83,14 +80,15 @@ impl<F: Family> Index<F> {
             Some((Arc::new(bound), criteria.and_then(Criteria::resources)))
         });
         let bound: Vec<_> = bound.collect();
-        let list = |wanted: Option<&String>| -> List<F> {
+        let list = |wanted: Option<&String>| {
             let fits = |resources: &Option<Vec<String>>| match (resources, wanted) {
                 (None, _) => true,
                 (Some(resources), Some(wanted)) => resources.contains(wanted),
                 (Some(_), None) => false,
             };
             let fitting = bound.iter().filter(|(_, resources)| fits(resources));
-            fitting.map(|(bound, _)| bound.clone()).collect()
+            let fitting = fitting.map(|(bound, _)| bound.clone());
+            Arc::new(Candidates::new(fitting.collect()))
         };
         let named = bound.iter().filter_map(|(_, resources)| resources.as_ref());
         let by_resource = named
@@ -169,6 +167,7 @@ mod tests {
 
     fn names(index: &Index<Validating>, resource: &str) -> Vec<String> {
         let found = index.candidates(resource);
+        let found = found.for_objects(std::iter::empty());
         found.iter().map(|b| b.policy.name.to_string()).collect()
     }
 
@@ -211,6 +210,7 @@ mod tests {
             &json!({"policyName": "other"}),
         );
         let found = index.candidates("pods");
+        let found = found.for_objects(std::iter::empty());
         let bindings = found.iter().flat_map(|b| &b.bindings);
         let bindings: Vec<&str> = bindings.map(|b| &*b.name).collect();
         assert_eq!(bindings, ["x", "y"]);
@@ -221,10 +221,14 @@ mod tests {
         let mut index = Index::default();
         put(&mut index, Part::Policy, "a", &policy("pods"));
         put(&mut index, Part::Binding, "a", &json!({"policyName": "a"}));
-        let before = index.candidates("pods")[0].policy.clone();
+        let first = |index: &Index<Validating>| {
+            let found = index.candidates("pods");
+            found.for_objects(std::iter::empty())[0].policy.clone()
+        };
+        let before = first(&index);
         put(&mut index, Part::Policy, "a", &policy("pods"));
-        assert!(Arc::ptr_eq(&before, &index.candidates("pods")[0].policy));
+        assert!(Arc::ptr_eq(&before, &first(&index)));
         put(&mut index, Part::Policy, "a", &policy("*"));
-        assert!(!Arc::ptr_eq(&before, &index.candidates("pods")[0].policy));
+        assert!(!Arc::ptr_eq(&before, &first(&index)));
     }
 }

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_message_tells_the_type_of_an_error() {
+    fn the_message_determines_the_type_of_an_error() {
         for (message, error) in [
             ("compilation error: ERROR: <input>:1:1", "compile_error"),
             (OUT_OF_BUDGET, "out_of_budget"),

@@ -3,9 +3,10 @@
 //! | module | contents |
 //! |---|---|
 //! | `index` | policies and bindings by resource, as new as the store |
+//! | `candidates` | policies of a resource by the labels that they require |
 //! | `definition`, `binding` | a policy and a binding, decoded |
 //! | `params`, `param_cache` | the parameters of a policy, read once for each change of them |
-//! | `param_access` | who may refer to parameters |
+//! | `param_access` | permissions to refer to parameters |
 //! | `expression`, `conditions` | compiled expressions, their budgets, match conditions |
 //! | `selection` | the policies and bindings that a request matches |
 //! | `decisions` | authorization checks of expressions |
@@ -18,6 +19,7 @@
 //! in the order of theirs.
 
 mod binding;
+mod candidates;
 mod conditions;
 mod decisions;
 mod definition;

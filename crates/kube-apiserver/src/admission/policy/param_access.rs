@@ -1,4 +1,4 @@
-//! The check that whoever writes a policy or a binding may read the parameters that it uses.
+//! The check that the writer of a policy or a binding may read the parameters that it uses.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ enum Kind {
     Binding(&'static str),
 }
 
-/// The resource that a kind of parameters stands for. What is not known is `*`.
+/// The resource of a kind of parameters. Unknown parts are `*`.
 struct Resolved {
     group: String,
     version: String,
@@ -212,7 +212,7 @@ async fn may(
     resource: ResourceAttributes<'_>,
 ) -> Result<bool, String> {
     let attributes = Attributes::of_resource(&cx.user, verb, resource);
-    let decision = cx.authorizer.authorize(&attributes).await;
+    let decision = cx.authorize(&attributes).await;
     match decision.error {
         Some(error) => Err(error),
         None => Ok(decision.is_allow()),

@@ -1,6 +1,6 @@
 //! [`ParamCache`]: parameters that were read before, as long as the store still holds the same.
 //!
-//! For each collection that parameters are in, a watch tells which of them changed. An answer is used again only if the watch has
+//! For each collection of parameters, a watch reports which of them changed. An answer is used again only if the watch has
 //! reached the newest revision of the store, so that it is never older than the request. Otherwise the parameters are read.
 
 use std::{
@@ -66,7 +66,7 @@ struct Known {
 /// The outcome of looking for an answer.
 enum Lookup {
     Known(Found),
-    /// The answer is not known, after so many changes of the collection.
+    /// The answer is not known because of too many changes of the collection.
     Unknown {
         changes: u64,
     },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Family, Params, binding::Binding, definition::Policy, index::Bound};
+use super::{Family, Params, binding::Binding, candidates::Candidates, definition::Policy};
 use crate::admission::matching::{Match, Request, RequestNamespace};
 
 const NO_CONSTRAINTS: &str = "policy contained no match constraints, a required field";
@@ -29,12 +29,12 @@ pub(crate) struct Invocation<F: Family> {
     pub(crate) policy: Arc<Policy<F>>,
     pub(crate) binding: Arc<Binding>,
     pub(crate) matched: Match,
-    /// The policy is evaluated once for each of them. `None` stands for null.
+    /// The policy is evaluated once for each of them. `None` means null.
     pub(crate) params: Vec<Option<Arc<Value>>>,
 }
 
 impl<F: Family> Misconfigured<F> {
-    /// Returns the message, which says what is misconfigured.
+    /// Returns a message that describes the misconfiguration.
     pub(crate) fn message(&self) -> String {
         let what = match self.binding {
             Some(_) => "binding",
@@ -46,14 +46,14 @@ impl<F: Family> Misconfigured<F> {
 
 /// Selects those of the policies that a request matches, in order.
 pub(crate) async fn select<F: Family>(
-    candidates: &[Arc<Bound<F>>],
+    candidates: &Candidates<F>,
     params: &Params,
     request: &Request<'_>,
     object: Option<&Value>,
     namespace: &RequestNamespace<'_>,
 ) -> Vec<Selected<F>> {
     let mut selected = Vec::new();
-    for bound in candidates {
+    for bound in candidates.for_objects(object.into_iter().chain(request.old())) {
         let policy = &bound.policy;
         let misconfigured = |binding: Option<&Arc<Binding>>, error: String| {
             Selected::Misconfigured(Misconfigured {

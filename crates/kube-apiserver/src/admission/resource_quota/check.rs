@@ -2,10 +2,13 @@
 
 use jiff::Timestamp;
 use kubewright_apiserver::admission::Operation;
+use kubewright_builtins::usage::{
+    Evaluator, is_terminating,
+    resource_list::{ResourceList, add, less, only, print},
+};
 use serde_json::Value;
 
-use super::{Quota, evaluator::Evaluator};
-use crate::admission::resource_list::{ResourceList, add, less, only, print};
+use super::Quota;
 
 /// The change.
 pub(super) struct Change<'a> {
@@ -18,6 +21,22 @@ pub(super) struct Change<'a> {
 
 /// The reason of a rejection, which completes a sentence.
 pub(super) struct Rejection(pub(super) String);
+
+/// Returns whether a change may increase the usage.
+pub(super) fn may_use_more(evaluator: &Evaluator, change: &Change<'_>) -> bool {
+    let create = change.operation == Operation::Create;
+    match (evaluator, change.subresource) {
+        (Evaluator::Pods, "") => {
+            let rescoped = |old: &Value| is_terminating(old) != is_terminating(change.object);
+            create || change.old.is_some_and(rescoped)
+        }
+        (Evaluator::Pods, "resize") => !create,
+        (Evaluator::Services | Evaluator::ResourceClaims, "") => true,
+        (Evaluator::VolumeClaims, "" | "status") => true,
+        (Evaluator::Objects(..), "") => create,
+        _ => false,
+    }
+}
 
 /// Returns the usage of each quota after the change, or `None` if it does not change.
 pub(super) fn check(
@@ -34,7 +53,7 @@ pub(super) fn check(
             has_what_it_takes(quota, evaluator, change)?;
         }
     }
-    let usage = evaluator.usage(change.object, change.now);
+    let usage = evaluator.usage(change.object, change.now.as_second());
     let negative: Vec<&str> = usage
         .iter()
         .filter(|(_, q)| q.sign() < 0)
@@ -105,7 +124,7 @@ fn spend(
         .old
         .filter(|old| change.operation == Operation::Update && concerns(quota, evaluator, old));
     let more = match paid {
-        Some(old) => less(usage, &evaluator.usage(old, change.now)),
+        Some(old) => less(usage, &evaluator.usage(old, change.now.as_second())),
         None => usage.clone(),
     };
     let requested = only(&more, |name| {

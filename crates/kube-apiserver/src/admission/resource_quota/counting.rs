@@ -10,6 +10,10 @@ use std::{
 };
 
 use jiff::Timestamp;
+use kubewright_builtins::usage::{
+    Evaluator, number,
+    resource_list::{self, ResourceList},
+};
 use kubewright_machinery::{Status, json::Read};
 use kubewright_store::{Entry, Revision};
 use parking_lot::Mutex;
@@ -18,12 +22,8 @@ use serde_json::Value;
 use super::{
     Quota,
     check::{Change, concerns},
-    evaluator::{Evaluator, number},
 };
-use crate::admission::{
-    resource_list::{self, ResourceList},
-    stored::decode,
-};
+use crate::admission::stored::decode;
 
 /// The time after which an admitted write that never appeared in the store has failed. Between admission and the store there
 /// is nothing that waits.
@@ -139,7 +139,7 @@ pub(super) fn count(
         let mut used: ResourceList = limited.map(|name| (name.clone(), number(0))).collect();
         for object in &objects {
             if concerns(quota, evaluator, object) {
-                let usage = evaluator.usage(object, now);
+                let usage = evaluator.usage(object, now.as_second());
                 let usage = resource_list::only(&usage, |name| used.contains_key(name));
                 resource_list::add(&mut used, &usage);
             }

@@ -4,25 +4,23 @@
 //! the write is stored. The usage of a write that fails afterwards is not returned here; a controller recounts, as it does
 //! when objects are deleted. A quota without `status.hard` has no controller that counts; see `counting`.
 //!
-//! `evaluator` computes the usage of an object, `check` compares it with the quotas.
+//! [`Evaluator`] computes the usage of an object, `check` compares it with the quotas.
 
 mod check;
-mod claims;
 mod counting;
-mod evaluator;
-mod pods;
-mod resource_claims;
-mod scopes;
-mod services;
 
 use std::hash::{BuildHasher, RandomState};
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     FieldManager, SharedClock,
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     registry::{Shape, payload},
     request::RequestContext,
+};
+use kubewright_builtins::usage::{
+    Evaluator, Selector,
+    resource_list::{self, ResourceList},
 };
 use kubewright_catalog::generated::core_v1::RESOURCE_QUOTA;
 use kubewright_machinery::{
@@ -38,16 +36,11 @@ use tokio::sync::Mutex;
 use super::{
     fields::object_mut,
     forbidden::forbidden,
-    resource_list::{self, ResourceList},
     stored::{Stored, decode},
 };
 use crate::kinds::collection;
-use check::{Change, Rejection};
+use check::{Change, Rejection, may_use_more};
 use counting::Admitted;
-use evaluator::Evaluator;
-use scopes::Selector;
-
-pub(super) use pods::is_best_effort;
 
 const RESOURCE_QUOTAS: &str = "resourcequotas";
 /// Maximum attempts after conflicts.
@@ -177,7 +170,7 @@ impl ResourceQuota {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for ResourceQuota {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         let info = &cx.info;
@@ -217,7 +210,7 @@ impl Plugin for ResourceQuota {
             now: self.clock.now(),
         };
         let evaluator = Evaluator::of(&info.group, &info.resource);
-        if !evaluator.handles(&change) || self.entries(&info.namespace).await?.is_empty() {
+        if !may_use_more(&evaluator, &change) || self.entries(&info.namespace).await?.is_empty() {
             return Ok(());
         }
         let refuse = |rejection: Rejection| forbidden(cx, attributes, object, rejection.0);

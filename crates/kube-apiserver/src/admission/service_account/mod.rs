@@ -5,9 +5,9 @@ mod token_volume;
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{
@@ -100,7 +100,7 @@ impl ServiceAccount {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for ServiceAccount {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         is_for_subresource(cx, "", "pods", "ephemeralcontainers")

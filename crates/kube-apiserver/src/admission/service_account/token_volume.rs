@@ -11,7 +11,7 @@ const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const PREFIX: &str = "kube-api-access-";
 /// The lifetime of the token. API servers know it, and extend the lifetime of tokens that ask for it.
 const EXPIRATION_SECONDS: u64 = 3607;
-/// Readable by everybody.
+/// Readable by all users.
 const MODE: u64 = 0o644;
 
 /// Mounts the volume into every container that mounts nothing at its path, and adds the volume if one needs it.

@@ -32,7 +32,7 @@ impl BeforeMutation {
     }
 }
 
-/// Adds the managed fields of a new object, which are kept beside it, to a value that lacks them.
+/// Adds the managed fields of a new object, which are kept separately, to a value that lacks them.
 pub(super) fn add(request: &Request<'_>, object: &mut Value) {
     if object["metadata"].get("managedFields").is_some() {
         return;

@@ -11,7 +11,13 @@ mod options;
 mod request_value;
 
 use kubewright_apiserver::{check_patched_kind, registry::Shape};
-use kubewright_machinery::{Status, go, gvk::GroupVersionKind, json::Read, status};
+use kubewright_machinery::{
+    Status, go,
+    gvk::GroupVersionKind,
+    json::Read,
+    limits::{MAX_MUTATED_BYTES, fits},
+    status,
+};
 use kubewright_schema::{Node, decode_typed, normalize_typed, retype_numbers};
 use serde_json::{Value, json};
 
@@ -80,7 +86,8 @@ impl Versioned {
     ///
     /// # Errors
     ///
-    /// Returns the message for the client if the patched object does not fit its type.
+    /// Returns the message for the client if the patched object does not fit its type, or is larger than
+    /// [`MAX_MUTATED_BYTES`].
     pub(crate) fn replace(
         &mut self,
         request: &Request<'_>,
@@ -89,6 +96,9 @@ impl Versioned {
         let mut decoded = decode(request, patched, &self.kind)?;
         let changed = self.object.as_ref() != Some(&decoded);
         default(request, &mut decoded)?;
+        if !fits(&decoded, MAX_MUTATED_BYTES) {
+            return Err(status::object_too_large());
+        }
         self.object = Some(decoded);
         self.dirty = true;
         Ok(changed)

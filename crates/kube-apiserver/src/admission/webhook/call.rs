@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use kubewright_apiserver::random_uid;
+use kubewright_apiserver::{random_uid, request::Warnings};
 use kubewright_machinery::{Status, go, status};
 use tokio::time::Instant;
 
@@ -27,7 +27,7 @@ pub(super) enum CallError {
     Failed { reason: String, code: u16 },
     /// The webhook denied the request.
     Denied(Status),
-    /// The server cannot go on, whatever the failure policy.
+    /// The server cannot continue, regardless of the failure policy.
     Internal(Status),
 }
 
@@ -60,7 +60,7 @@ impl CallError {
     }
 }
 
-/// Calls a webhook with the objects in the version that it asks for. Warnings and annotations go to the request.
+/// Calls a webhook with the objects in the version that it asks for. Its annotations go to the request.
 pub(super) async fn call(
     outgoing: &Outgoing,
     hook: &Hook,
@@ -68,6 +68,7 @@ pub(super) async fn call(
     matched: &Match,
     objects: &Versioned,
     role: Role,
+    warnings: &Warnings,
 ) -> Result<Response, CallError> {
     if request.attributes.dry_run {
         match hook.dry_run {
@@ -111,7 +112,7 @@ pub(super) async fn call(
         let key = format!("{}/{key}", hook.name);
         cx.annotations.add(&key, || value.clone());
     }
-    cx.warnings.extend(response.warnings.iter().cloned());
+    warnings.extend(response.warnings.iter().cloned());
     match response.allowed {
         true => Ok(response),
         false => Err(CallError::Denied(denial::status(

@@ -15,7 +15,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct Hook {
     pub(super) name: String,
     pub(super) configuration: String,
-    /// Tells webhooks of the same name apart: configuration, name, and how many of that name come before it.
+    /// Distinguishes webhooks of the same name: configuration, name, and the number of webhooks of that name before it.
     pub(super) key: String,
     pub(super) criteria: Criteria,
     pub(super) conditions: MatchConditions,

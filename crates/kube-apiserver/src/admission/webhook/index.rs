@@ -39,7 +39,7 @@ impl Family for Validating {
 pub(crate) struct Configurations<F> {
     /// By the name of the configuration.
     by_name: BTreeMap<Arc<str>, Vec<Arc<Hook>>>,
-    /// All of them, made when somebody asks.
+    /// All of them, built on demand.
     all: OnceLock<Arc<[Arc<Hook>]>>,
     family: PhantomData<F>,
 }

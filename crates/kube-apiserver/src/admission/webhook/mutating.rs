@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Plugin, Reinvocation},
     audit::Level,
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, go, status};
@@ -29,7 +29,7 @@ use crate::admission::{
 /// The `MutatingAdmissionWebhook` plugin.
 pub(crate) struct MutatingAdmissionWebhook(pub(crate) Webhooks<Mutating>);
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for MutatingAdmissionWebhook {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         self.0.concern(cx)
@@ -132,6 +132,7 @@ impl MutatingAdmissionWebhook {
             matched,
             objects,
             Role::Mutating,
+            &request.cx.warnings,
         );
         let outcome = called
             .await

@@ -33,7 +33,7 @@ impl Reinvoked {
         self.previous.insert(key.to_owned());
     }
 
-    /// Reports whether a webhook is to be called in the second pass.
+    /// Reports whether a webhook must be called in the second pass.
     pub(super) fn is_due(&self, key: &str) -> bool {
         self.due.contains(key)
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use futures_util::future::join_all;
 use kubewright_apiserver::{
     admission::{Attributes, Plugin},
-    request::RequestContext,
+    boxed_async,
+    request::{RequestContext, Warnings},
 };
 use kubewright_machinery::{Status, gvk::GroupVersionKind, status};
 use serde_json::Value;
@@ -27,7 +27,7 @@ use crate::admission::{
 /// The `ValidatingAdmissionWebhook` plugin.
 pub(crate) struct ValidatingAdmissionWebhook(pub(crate) Webhooks<Validating>);
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for ValidatingAdmissionWebhook {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         self.0.concern(cx)
@@ -48,11 +48,13 @@ impl Plugin for ValidatingAdmissionWebhook {
     }
 }
 
-/// A webhook that is to be called, with the objects in the version that it asks for.
+/// A webhook to call, with the objects in the version that it requests.
 struct Invocation {
     hook: Arc<Hook>,
     matched: Match,
     objects: Arc<Versioned>,
+    /// The warnings of the webhook. They go to the request in the order of the webhooks, however long each takes.
+    warnings: Warnings,
 }
 
 impl ValidatingAdmissionWebhook {
@@ -73,6 +75,9 @@ impl ValidatingAdmissionWebhook {
         let calls = calls.map(|(index, invocation)| self.call(index, invocation, request));
         // All are waited for; the first that is configured answers, so that the answer does not depend on their speed.
         let outcomes = join_all(calls).await;
+        for invocation in &relevant {
+            request.cx.warnings.extend(invocation.warnings.take());
+        }
         outcomes.into_iter().collect()
     }
 
@@ -109,6 +114,7 @@ impl ValidatingAdmissionWebhook {
                 hook: hook.clone(),
                 matched,
                 objects,
+                warnings: Warnings::default(),
             });
         }
         Ok(relevant)
@@ -124,6 +130,7 @@ impl ValidatingAdmissionWebhook {
             hook,
             matched,
             objects,
+            warnings,
         } = invocation;
         let timer = self.0.metrics.start(hook, request, "validating");
         let called = call(
@@ -133,6 +140,7 @@ impl ValidatingAdmissionWebhook {
             matched,
             objects,
             Role::Validating,
+            warnings,
         );
         let outcome = called.await;
         timer.observe(outcome.as_ref().err());

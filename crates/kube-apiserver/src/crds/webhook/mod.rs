@@ -6,10 +6,9 @@ mod reply;
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use kubewright_apiserver::random_uid;
+use kubewright_apiserver::{boxed_async, random_uid};
 use kubewright_machinery::{Status, gvk::GroupVersion, status};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde_json::{Value, json};
@@ -78,7 +77,7 @@ impl Webhook {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Conversion for Webhook {
     async fn convert(&self, objects: Vec<Value>, api_version: &str) -> Result<Vec<Value>, Status> {
         let converted = self.convert_all(&objects, api_version).await;

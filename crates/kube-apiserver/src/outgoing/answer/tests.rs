@@ -7,7 +7,7 @@ fn said(code: u16, body: &str) -> String {
 
 /// As a real server words them.
 #[test]
-fn a_code_that_is_no_success_has_its_words() {
+fn failure_codes_have_their_messages() {
     let cases = [
         (
             302,
@@ -86,7 +86,7 @@ fn a_code_that_is_no_success_has_its_words() {
 }
 
 #[test]
-fn responses_that_are_no_document_are_errors() {
+fn responses_without_a_document_are_errors() {
     assert_eq!(
         said(200, ""),
         "0-length response with status code: 200 and content type: application/json"

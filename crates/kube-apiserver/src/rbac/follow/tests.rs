@@ -84,7 +84,7 @@ async fn without_writes_nothing_is_read() {
 }
 
 #[tokio::test]
-async fn an_index_that_was_not_asked_for_long_is_built_anew() {
+async fn an_index_that_was_unused_for_long_is_rebuilt() {
     let limits = Limits {
         max_lag: 4,
         max_changes: 4,

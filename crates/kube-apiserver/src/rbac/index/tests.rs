@@ -22,7 +22,7 @@ fn user(name: &str, groups: &[&str]) -> UserInfo {
     }
 }
 
-/// Returns the verbs that a user has in a namespace, and what is missing.
+/// Returns the verbs that a user has in a namespace, and the missing roles.
 fn verbs(index: &Index, user: &UserInfo, namespace: &str) -> String {
     let (rules, missing) = index.rules_for(user, namespace);
     let rules = rules.iter().flat_map(|rules| rules.iter());

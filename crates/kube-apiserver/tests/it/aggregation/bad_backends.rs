@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Request, Response};
+use kubewright_apiserver::boxed_async;
 use kubewright_kube_apiserver::ServiceHandler;
-use kubewright_testing::TestCluster;
+use kubewright_testing::{Controllers, TestCluster};
 use serde_json::{Value, json};
 
 use super::{SERVICES, SKY, api_service, condition, discovered};
@@ -105,7 +105,7 @@ struct Same {
     body: Bytes,
 }
 
-#[async_trait]
+#[boxed_async]
 impl ServiceHandler for Same {
     async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
         let probe = request.uri().path() == SKY;
@@ -122,7 +122,7 @@ impl ServiceHandler for Same {
 }
 
 #[tokio::test]
-async fn garbage_in_discovery_harms_nobody() {
+async fn garbage_in_discovery_does_not_affect_others() {
     let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     let huge = format!("{{\"items\":[\"{}\"]}}", "x".repeat(5 << 20));
     for (content_type, body) in [
@@ -148,10 +148,48 @@ async fn garbage_in_discovery_harms_nobody() {
     }
 }
 
+#[tokio::test]
+async fn discovery_of_other_groups_is_not_believed() {
+    let resource = json!({
+        "resource": "secrets", "scope": "Cluster", "verbs": ["get"], "singularResource": "secret",
+        "responseKind": {"group": "", "version": "v1", "kind": "Secret"},
+    });
+    let entry = |group: &str| {
+        let version = json!({"version": "v1", "resources": [resource.clone()]});
+        json!({"metadata": {"name": group}, "versions": [version]})
+    };
+    let list = json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2",
+        "items": [entry("apps"), entry("sky.example.com"), entry("other.example.com")],
+    });
+    let cluster = TestCluster::start().await;
+    let answer = Same {
+        code: 200,
+        content_type: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        body: Bytes::from(list.to_string()),
+    };
+    let services = cluster.services();
+    services.set_handler("test", "sky", 443, Arc::new(answer));
+    let http = registered(&cluster).await;
+    condition(&http, "v1.sky.example.com", "True").await;
+    let entry = discovered(&http, "Current").await;
+    assert_eq!(entry["resources"][0]["resource"], "secrets");
+    let list = http.get_as("/apis", super::AGGREGATED).await.json();
+    let groups = list["items"].as_array().unwrap();
+    let named = |name: &str| {
+        groups
+            .iter()
+            .find(|group| group["metadata"]["name"] == name)
+    };
+    assert!(named("other.example.com").is_none());
+    let apps = named("apps").unwrap().to_string();
+    assert!(apps.contains("deployments") && !apps.contains("secrets"));
+}
+
 /// Fails every request but the probe.
 struct Broken;
 
-#[async_trait]
+#[boxed_async]
 impl ServiceHandler for Broken {
     async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
         match request.uri().path() == SKY {
@@ -190,11 +228,11 @@ async fn a_server_behind_itself_is_noticed() {
 }
 
 #[tokio::test]
-async fn redirects_are_refused() {
+async fn cve_2022_3172_redirects_of_aggregated_servers_are_refused() {
     /// Redirects every request but the probe.
     struct Elsewhere;
 
-    #[async_trait]
+    #[boxed_async]
     impl ServiceHandler for Elsewhere {
         async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
             let probe = request.uri().path() == SKY;
@@ -215,4 +253,36 @@ async fn redirects_are_refused() {
     assert_eq!(answer.code, 502);
     let expected = "the backend attempted to redirect this request, which is not permitted\n";
     assert_eq!(body, expected);
+}
+
+#[tokio::test]
+async fn a_namespace_waits_for_a_server_that_is_down_and_no_longer() {
+    let cluster = TestCluster::start().await;
+    let http = registered(&cluster).await;
+    let namespaces = "/api/v1/namespaces";
+    let doomed = json!({"metadata": {"name": "doomed"}});
+    http.post(namespaces, doomed).await.ok();
+    let mut watch = http
+        .watch(namespaces, "fieldSelector=metadata.name=doomed")
+        .await;
+    let _running = cluster.run_controllers(&Controllers::default());
+    http.delete(&format!("{namespaces}/doomed")).await.ok();
+    // Objects of the group may be left, so it is not removed yet, as in Kubernetes.
+    let message = loop {
+        let event = watch.next().await.unwrap();
+        assert_ne!(event["type"], "DELETED");
+        let conditions = event["object"]["status"]["conditions"].as_array().cloned();
+        let failed = conditions.into_iter().flatten().find(|condition| {
+            condition["type"] == "NamespaceDeletionDiscoveryFailure"
+                && condition["status"] == "True"
+        });
+        if let Some(failed) = failed {
+            break failed["message"].as_str().unwrap().to_owned();
+        }
+    };
+    assert!(message.contains("sky.example.com/v1"), "{message}");
+    http.delete(&format!("{SERVICES}/v1.sky.example.com"))
+        .await
+        .ok();
+    while watch.next().await.unwrap()["type"] != "DELETED" {}
 }

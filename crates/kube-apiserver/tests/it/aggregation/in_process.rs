@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{SERVICES, SKY, api_service, condition, discovered};
 use crate::http_client::Http;
 
-fn sky() -> ApiServer {
+pub(super) fn sky() -> ApiServer {
     let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
     let spec = ResourceSpec::new(kind, "comets").namespaced();
     let mut registry = RegistryBuilder::default();
@@ -56,6 +56,10 @@ async fn discovery_and_documents_are_merged() {
     assert_eq!(group["preferredVersion"]["version"], "v1");
     let list = http.get(SKY).await.ok();
     assert_eq!(list["resources"][0]["name"], "comets");
+    let document = http.get("/openapi/v2").await.json();
+    let comets = &document["paths"][format!("{SKY}/namespaces/{{namespace}}/comets")];
+    assert!(comets["get"].is_object(), "{comets}");
+    assert!(document["paths"]["/api/v1/pods"].is_object());
     let index = http.get("/openapi/v3").await.json();
     let url = index["paths"]["apis/sky.example.com/v1"]["serverRelativeURL"].clone();
     let document = http.get(url.as_str().unwrap()).await.json();

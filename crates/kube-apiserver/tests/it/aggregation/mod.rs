@@ -1,8 +1,11 @@
 //! Group versions that other servers serve behind the API server.
 
+mod backend;
 mod bad_backends;
 mod in_process;
+mod maintenance;
 mod registered;
+mod slow_backends;
 mod sockets;
 
 use serde_json::{Value, json};

@@ -1,159 +1,25 @@
 //! Aggregated servers behind TLS on the loopback interface.
 
-use std::{
-    convert::Infallible,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::sync::atomic::Ordering;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use http::{Request, Response, StatusCode, header};
-use hyper_util::rt::TokioIo;
-use kubewright_apiserver::Body;
-use kubewright_kube_apiserver::{
-    AnonymousAccess, FrontProxy, KubeApiServer, KubeApiServerBuilder, Services,
-};
-use kubewright_serve::{PeerCertificates, Server, Tls};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use serde_json::{Value, json};
+use http::{Request, header};
+use http_body_util::BodyExt;
+use kubewright_apiserver::{Body, auth::HeaderNames};
+use kubewright_kube_apiserver::FrontProxy;
+use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
 };
 
-use super::{SERVICES, SKY, api_service};
-
-type Authority = CertifiedIssuer<'static, KeyPair>;
-
-fn authority(name: &str) -> Authority {
-    let mut ca = CertificateParams::new([]).unwrap();
-    ca.distinguished_name.push(DnType::CommonName, name);
-    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    CertifiedIssuer::self_signed(ca, KeyPair::generate().unwrap()).unwrap()
-}
-
-/// Returns a certificate and its key as PEM.
-fn signed(authority: &Authority, common_name: &str, host: Option<&str>) -> (String, String) {
-    let names: Vec<String> = host.into_iter().map(str::to_owned).collect();
-    let mut params = CertificateParams::new(names).unwrap();
-    params
-        .distinguished_name
-        .push(DnType::CommonName, common_name);
-    let key = KeyPair::generate().unwrap();
-    let certificate = params.signed_by(&key, authority).unwrap();
-    (certificate.pem(), key.serialize_pem())
-}
-
-/// Answers the probe; `/headers` with the headers of the request and whether the client has a certificate; `/echo` with the
-/// bytes that are sent after an upgrade.
-async fn answer(mut request: Request<hyper::body::Incoming>) -> Response<Body> {
-    let path = request.uri().path().to_owned();
-    if path.ends_with("/echo") && request.headers().contains_key(header::UPGRADE) {
-        let upgrade = hyper::upgrade::on(&mut request);
-        tokio::spawn(async move {
-            let mut stream = TokioIo::new(upgrade.await.unwrap());
-            let mut buffer = [0; 64];
-            while let Ok(n @ 1..) = stream.read(&mut buffer).await {
-                stream.write_all(&buffer[..n]).await.unwrap();
-            }
-        });
-        let switching = Response::builder()
-            .status(StatusCode::SWITCHING_PROTOCOLS)
-            .header(header::CONNECTION, "Upgrade")
-            .header(header::UPGRADE, "echo");
-        return switching.body(Body::empty()).unwrap();
-    }
-    let has_certificate = request.extensions().get::<PeerCertificates>().is_some();
-    let headers: Vec<(&str, &str)> = request
-        .headers()
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.to_str().unwrap_or_default()))
-        .collect();
-    let body = json!({"headers": headers, "certificate": has_certificate});
-    Response::new(Body::from(body.to_string()))
-}
-
-struct Backend {
-    services: Services,
-    ca_bundle: String,
-    requests: Arc<AtomicUsize>,
-}
-
-/// Serves [`answer`] for the service `test/sky`, to clients with a certificate of `proxies`.
-async fn backend(proxies: &Authority) -> Backend {
-    let own = authority("backend");
-    let (certificate, key) = signed(&own, "sky", Some("sky.test.svc"));
-    let tls = Tls::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
-    let tls = tls
-        .request_client_certificates(proxies.pem().as_bytes())
-        .unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let services = Services::default();
-    services.set_address("test", "sky", 443, listener.local_addr().unwrap());
-    let requests: Arc<AtomicUsize> = Arc::default();
-    let count = requests.clone();
-    let service = tower::service_fn(move |request| {
-        count.fetch_add(1, Ordering::SeqCst);
-        async move { Ok::<_, Infallible>(answer(request).await) }
-    });
-    let server = Server::new(listener).tls(tls);
-    tokio::spawn(server.serve(service, std::future::pending()));
-    Backend {
-        services,
-        ca_bundle: STANDARD.encode(own.pem()),
-        requests,
-    }
-}
-
-fn front(proxies: &Authority, backend: &Backend) -> KubeApiServerBuilder {
-    let (certificate, key) = signed(proxies, "front-proxy-client", None);
-    KubeApiServer::builder()
-        .front_proxy(FrontProxy::new(proxies.pem()))
-        .proxy_client_certificate(certificate, key)
-        .anonymous(AnonymousAccess::Enabled)
-        .services(backend.services.clone())
-}
-
-async fn send(api: &KubeApiServer, request: Request<Body>) -> (u16, Value) {
-    let response = api.server().handle(request).await;
-    let code = response.status().as_u16();
-    let body = response.into_body().collect_up_to(1 << 20).await;
-    let body = body.unwrap().unwrap();
-    (code, serde_json::from_slice(&body).unwrap_or_default())
-}
-
-async fn get(api: &KubeApiServer, path: &str) -> (u16, Value) {
-    send(api, Request::get(path).body(Body::empty()).unwrap()).await
-}
-
-async fn register(api: &KubeApiServer, change: Value) {
-    let request = Request::post(SERVICES)
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(Body::from(api_service(change).to_string()));
-    assert_eq!(send(api, request.unwrap()).await.0, 201);
-}
-
-/// Waits until the APIService has this reason, and returns the message.
-async fn reason(api: &KubeApiServer, expected: &str) -> String {
-    loop {
-        let (_, service) = get(api, &format!("{SERVICES}/v1.sky.example.com")).await;
-        let condition = &service["status"]["conditions"][0];
-        if condition["reason"] == expected {
-            return condition["message"].as_str().unwrap().to_owned();
-        }
-        tokio::task::yield_now().await;
-    }
-}
-
-fn values(answer: &Value, name: &str) -> Vec<String> {
-    let headers = answer["headers"].as_array().unwrap().iter();
-    let found = headers.filter(|header| header[0] == name);
-    found
-        .map(|header| header[1].as_str().unwrap().to_owned())
-        .collect()
-}
+use super::{
+    SERVICES, SKY,
+    backend::{
+        CHUNK, CHUNKS, ENDED, LINES, MADE, STARTED, authority, backend, backend_as, front, get,
+        reason, register, send, served, signed, signed_until, values,
+    },
+};
 
 #[tokio::test]
 async fn users_are_named_by_the_proxy_alone() {
@@ -180,7 +46,55 @@ async fn users_are_named_by_the_proxy_alone() {
 }
 
 #[tokio::test]
-async fn certificates_are_verified_unless_told_otherwise() {
+async fn headers_of_any_configured_name_are_not_passed_on() {
+    let proxies = authority("proxies");
+    let backend = backend(&proxies).await;
+    let one = |name: &str| vec![name.to_owned()];
+    let custom = FrontProxy {
+        headers: HeaderNames {
+            user: one("X-Sso-User"),
+            uid: one("X-Sso-Id"),
+            group: one("X-Sso-Team"),
+            extra_prefix: one("X-Sso-Extra-"),
+        },
+        ..FrontProxy::new(proxies.pem())
+    };
+    let api = front(&proxies, &backend).front_proxy(custom);
+    let api = api.build().await.unwrap();
+    register(&api, json!({"caBundle": backend.ca_bundle})).await;
+    reason(&api, "Passed").await;
+    let names = ["x-sso-user", "x-sso-id", "x-sso-team", "x-sso-extra-scopes"];
+    let mut forged = Request::get(format!("{SKY}/headers")).header("x-sso-theme", "dark");
+    for name in names {
+        forged = forged.header(name, "system:masters");
+    }
+    let (code, seen) = send(&api, forged.body(Body::empty()).unwrap()).await;
+    assert_eq!((code, values(&seen, "x-sso-theme").len()), (200, 1));
+    assert_eq!(values(&seen, "x-remote-user"), ["system:anonymous"]);
+    for name in names {
+        assert!(values(&seen, name).is_empty(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn lines_of_a_stream_arrive_one_by_one_at_clients_that_accept_gzip() {
+    let (api, _) = served().await;
+    let request = Request::get(format!("{SKY}/lines"))
+        .header(header::ACCEPT_ENCODING, "gzip")
+        .body(Body::empty());
+    let response = api.server().handle(request.unwrap()).await;
+    assert_eq!(response.status(), 200);
+    assert!(!response.headers().contains_key(header::CONTENT_ENCODING));
+    let mut lines = response.into_body();
+    for n in 0..3 {
+        let line = lines.frame().await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!(line, format!("{{\"line\":{n}}}\n"));
+        LINES.add_permits(1);
+    }
+}
+
+#[tokio::test]
+async fn certificates_are_verified_by_default() {
     let proxies = authority("proxies");
     let backend = backend(&proxies).await;
     let api = front(&proxies, &backend).build().await.unwrap();
@@ -202,16 +116,67 @@ async fn certificates_are_verified_unless_told_otherwise() {
 }
 
 #[tokio::test]
+async fn expired_and_foreign_certificates_are_named() {
+    let (proxies, own) = (authority("proxies"), authority("backend"));
+    for (pair, expected) in [
+        (
+            signed_until(&own, "sky", Some("sky.test.svc"), 2021),
+            "x509: certificate has expired or is not yet valid: current time ",
+        ),
+        (
+            signed(&own, "sky", Some("other.test.svc")),
+            "x509: certificate is valid for other.test.svc, not sky.test.svc",
+        ),
+    ] {
+        let backend = backend_as(&proxies, &own, pair).await;
+        let api = front(&proxies, &backend).build().await.unwrap();
+        register(&api, json!({"caBundle": backend.ca_bundle})).await;
+        let message = reason(&api, "FailedDiscoveryCheck").await;
+        assert!(message.contains(expected), "{message}");
+        let answer = api.server().handle(
+            Request::get(format!("{SKY}/headers"))
+                .body(Body::empty())
+                .unwrap(),
+        );
+        assert_eq!(answer.await.status(), 503);
+        assert_eq!(backend.requests.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[tokio::test]
+async fn an_upgrade_that_is_never_answered_ends_with_its_client() {
+    let (_api, address) = served().await;
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "GET {SKY}/never HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: echo\r\n\r\n"
+    );
+    client.write_all(head.as_bytes()).await.unwrap();
+    STARTED.acquire().await.unwrap().forget();
+    assert_eq!(ENDED.available_permits(), 0);
+    drop(client);
+    ENDED.acquire().await.unwrap().forget();
+}
+
+#[tokio::test]
+async fn bodies_are_not_buffered() {
+    let (api, address) = served().await;
+    let mut lazy = TcpStream::connect(address).await.unwrap();
+    let head = format!("GET {SKY}/endless HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    lazy.write_all(head.as_bytes()).await.unwrap();
+    assert_eq!(lazy.read_u8().await.unwrap(), b'H');
+    // In the meantime, the body stops at what buffers hold.
+    for _ in 0..200 {
+        assert_eq!(get(&api, &format!("{SKY}/headers")).await.0, 200);
+    }
+    assert!(MADE.load(Ordering::SeqCst) < CHUNKS / 2);
+    let mut body = Vec::new();
+    lazy.read_to_end(&mut body).await.unwrap();
+    assert!(body.len() > CHUNK * CHUNKS && body.ends_with(b"0\r\n\r\n"));
+}
+
+#[tokio::test]
 async fn upgrades_are_passed_through() {
-    let proxies = authority("proxies");
-    let backend = backend(&proxies).await;
-    let api = front(&proxies, &backend).build().await.unwrap();
-    register(&api, json!({"caBundle": backend.ca_bundle})).await;
-    reason(&api, "Passed").await;
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = Server::new(listener);
-    tokio::spawn(server.serve(api.server().clone(), std::future::pending()));
+    let (_api, address) = served().await;
     let mut client = TcpStream::connect(address).await.unwrap();
     let request = format!(
         "GET {SKY}/echo HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: echo\r\n\r\n"
@@ -229,4 +194,53 @@ async fn upgrades_are_passed_through() {
         client.read_exact(&mut echo).await.unwrap();
         assert_eq!(echo, *word.as_bytes());
     }
+}
+
+fn upgrade(path: &str) -> Request<Body> {
+    Request::get(format!("{SKY}/{path}"))
+        .header(header::CONNECTION, "Upgrade")
+        .header(header::UPGRADE, "echo")
+        .body(Body::empty())
+        .unwrap()
+}
+
+/// A backend could read what its client sends next as a request of this server.
+#[tokio::test]
+async fn cve_2018_1002105_a_connection_whose_upgrade_was_refused_is_closed() {
+    let (api, _) = served().await;
+    let ask = async || get(&api, &format!("{SKY}/headers")).await;
+    let (code, refused) = send(&api, upgrade("refused")).await;
+    assert_eq!(code, 403);
+    let mut peers = std::collections::BTreeSet::new();
+    for _ in 0..20 {
+        let peer = ask().await.1["peer"].clone();
+        assert_ne!(peer, refused["peer"]);
+        peers.insert(peer.to_string());
+    }
+    assert!(peers.len() < 20, "idle connections are used again");
+}
+
+/// A redirect would lead a client with its credentials, or this server, to another address.
+#[tokio::test]
+async fn cve_2018_1002102_redirects_of_upgrades_are_refused() {
+    let proxies = authority("proxies");
+    let backend = backend(&proxies).await;
+    let api = front(&proxies, &backend).build().await.unwrap();
+    register(&api, json!({"caBundle": backend.ca_bundle})).await;
+    reason(&api, "Passed").await;
+    let before = backend.requests.load(Ordering::SeqCst);
+    // So is an answer that is neither an upgrade nor an error.
+    for (path, code) in [("elsewhere", 302), ("headers", 200)] {
+        let response = api.server().handle(upgrade(path)).await;
+        assert_eq!(response.status(), 503);
+        assert!(!response.headers().contains_key(header::LOCATION));
+        let body = response.into_body().collect_up_to(1000).await;
+        let body = String::from_utf8(body.unwrap().unwrap().to_vec()).unwrap();
+        assert_eq!(
+            body,
+            format!("invalid upgrade response: status code {code}\n")
+        );
+    }
+    // The probe of the server may have come in between, but nothing was followed.
+    assert!(backend.requests.load(Ordering::SeqCst) <= before + 3);
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Plugin},
     audit::{Level, Policy, Stage},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_kube_apiserver::KubeApiServer;
@@ -83,7 +83,7 @@ async fn managed_fields_are_left_out_where_the_policy_says_so() {
 }
 
 #[tokio::test]
-async fn the_answer_is_json_whatever_the_client_accepts() {
+async fn responses_are_recorded_as_json_in_every_encoding() {
     let server = Audited::start(policy("rules: [{level: RequestResponse}]")).await;
     server.admin(&format!("POST {MAPS}"), &map("m")).await;
     for path in [format!("{MAPS}/m"), MAPS.to_owned(), format!("{MAPS}/none")] {
@@ -198,7 +198,7 @@ async fn a_patch_that_is_not_json_leaves_the_event_without_it() {
 /// A plugin with a mistake.
 struct Careless;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for Careless {
     async fn mutate(
         &self,

@@ -29,7 +29,7 @@ async fn delete_now(api: &Api, path: &str) {
 }
 
 #[tokio::test]
-async fn a_deleted_account_is_nobody_at_once() {
+async fn tokens_of_a_deleted_account_are_rejected_immediately() {
     let api = Api::start().await;
     let token = api.token(json!({})).await;
     let old = api.get(&format!("{ACCOUNTS}/web")).await.ok().uid();

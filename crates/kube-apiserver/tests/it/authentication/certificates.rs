@@ -206,7 +206,7 @@ async fn a_proxy_speaks_for_others() {
 }
 
 #[tokio::test]
-async fn proxies_and_users_must_be_told_apart() {
+async fn authorities_of_proxies_and_users_must_differ() {
     let ca = authority("ca");
     let builder = |names: &[&str]| {
         let allowed_names = names.iter().map(|name| (*name).to_owned()).collect();
@@ -236,7 +236,7 @@ async fn proxies_and_users_must_be_told_apart() {
 }
 
 #[tokio::test]
-async fn http2_connections_of_nobody_end_after_one_request() {
+async fn unauthenticated_http2_connections_end_after_one_request() {
     let ca = authority("users");
     let server = Served::start(&ca.pem(), |builder| {
         let builder = builder.client_ca(ca.pem());

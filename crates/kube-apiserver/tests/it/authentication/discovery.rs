@@ -73,7 +73,7 @@ async fn the_keys_have_one_representation() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_is_no_address_has_no_documents() {
+async fn an_issuer_that_is_not_an_address_has_no_documents() {
     let api = Api::with(|builder| builder.service_account_issuers(["api"])).await;
     assert_eq!(api.get(CONFIGURATION).await.code, 404);
     assert_eq!(api.get(KEYS).await.code, 404);

@@ -47,7 +47,7 @@ async fn a_token_of_the_future_is_not_valid_yet() {
 }
 
 #[tokio::test]
-async fn what_was_signed_cannot_be_changed() {
+async fn signed_claims_cannot_be_changed() {
     let api = Api::start().await;
     let token = api.token(json!({})).await;
     // Known or not, the signature belongs to these claims only.
@@ -135,7 +135,7 @@ async fn keys_of_others_do_not_count() {
 }
 
 #[tokio::test]
-async fn tokens_without_a_form_belong_to_nobody() {
+async fn malformed_tokens_are_rejected() {
     let api = Api::start().await;
     let token = api.token(json!({})).await;
     let long = format!("{token}{}", "A".repeat(70_000));

@@ -5,6 +5,7 @@ mod certificates;
 mod chain;
 mod discovery;
 mod forged_tokens;
+mod secrecy;
 mod secret_tokens;
 mod token_requests;
 mod token_reviews;

@@ -62,7 +62,7 @@ async fn static_tokens_are_for_the_server_itself() {
 }
 
 #[tokio::test]
-async fn garbage_is_nobody() {
+async fn invalid_tokens_are_not_authenticated() {
     let api = Api::start().await;
     for token in ["x", "\u{fc}", "a\nb", "eyJ.eyJ."] {
         let reply = api.review(json!({"token": token})).await.created();

@@ -174,7 +174,7 @@ async fn nesting_in_yaml_ends_before_ten_thousand_levels() {
 }
 
 #[tokio::test]
-async fn what_nests_less_deep_is_merely_an_unknown_field() {
+async fn nesting_below_the_limit_is_an_unknown_field() {
     let target = Target::new().await;
     for levels in [1, 10, 100] {
         let body = format!(

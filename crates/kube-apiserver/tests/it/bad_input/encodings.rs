@@ -39,7 +39,7 @@ async fn invalid_utf8_in_json_becomes_replacement_characters() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_no_text_is_no_name() {
+async fn names_that_are_not_text_are_not_found() {
     let target = Target::new().await;
     let body = &b"{\"metadata\":{\"name\":\"u\xff\"}}"[..];
     let status = target
@@ -71,7 +71,7 @@ async fn invalid_utf8_in_yaml_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_number_is_refused() {
+async fn invalid_numbers_are_rejected() {
     let target = Target::new().await;
     for (body, shown) in [
         (

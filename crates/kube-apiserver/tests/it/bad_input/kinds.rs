@@ -26,7 +26,7 @@ async fn another_kind_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_object_is_refused() {
+async fn documents_that_are_not_objects_are_rejected() {
     let target = Target::new().await;
     let into = "into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
     for (body, why) in [

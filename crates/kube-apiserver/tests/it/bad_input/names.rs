@@ -39,7 +39,7 @@ async fn a_name_cannot_climb() {
 }
 
 #[tokio::test]
-async fn odd_names_are_merely_not_found() {
+async fn odd_names_are_not_found() {
     let target = Target::new().await;
     for (name, shown) in [("a%00b", "a\\x00b"), ("A", "A"), ("a%20b", "a b")] {
         target

@@ -227,7 +227,7 @@ async fn bad_patch_options_are_refused() {
 }
 
 #[tokio::test]
-async fn what_a_patch_leaves_must_be_of_the_type() {
+async fn patched_objects_must_fit_their_type() {
     let target = Target::new().await;
     for (content_type, body) in [
         (MERGE, r#"{"data":{"a":5}}"#),

@@ -56,7 +56,7 @@ async fn read_until(stream: &mut TcpStream, enough: &str) -> String {
 }
 
 #[tokio::test]
-async fn watchers_on_sockets_that_never_read_hold_nobody_up() {
+async fn watchers_on_sockets_that_never_read_delay_no_others() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
     let (address, server) = listening(&cluster, Limits::default()).await;
@@ -124,7 +124,7 @@ async fn a_head_that_never_ends_is_cut_and_others_are_served() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_turned_away() {
+async fn bytes_that_are_not_http_are_rejected() {
     let target = Target::new().await;
     let (address, server) = listening(&target.cluster, Limits::default()).await;
     for nonsense in [

@@ -173,7 +173,7 @@ async fn a_watch_may_have_a_long_selector_too() {
 }
 
 #[tokio::test]
-async fn a_query_of_many_parameters_is_no_trouble() {
+async fn queries_with_many_parameters_are_handled() {
     let target = Target::new().await;
     let (query, count) = fill(|_| "a=".to_owned(), "&");
     assert!(count > 10_000);

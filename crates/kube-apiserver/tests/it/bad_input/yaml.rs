@@ -69,7 +69,7 @@ async fn aliases_that_lead_nowhere_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_yaml_is_refused() {
+async fn invalid_yaml_is_rejected() {
     let target = Target::new().await;
     for (body, why) in [
         (

@@ -121,7 +121,7 @@ async fn only_defaults_of_the_stored_version_are_seen_by_readers() {
 }
 
 #[tokio::test]
-async fn an_empty_list_of_managers_forgets_nobody() {
+async fn an_empty_list_of_managers_keeps_all_managers() {
     let (_cluster, http) = cluster(open()).await;
     let created = http
         .post(WIDGETS, widget("a", json!({"text": "x"})))

@@ -181,7 +181,7 @@ async fn references_that_go_round_in_circles_are_refused() {
 }
 
 #[tokio::test]
-async fn a_collection_is_not_patched_whatever_the_format() {
+async fn collections_cannot_be_patched_in_any_format() {
     let (_cluster, http) = cluster(simple(json!({}))).await;
     for (content_type, code, message) in [
         (

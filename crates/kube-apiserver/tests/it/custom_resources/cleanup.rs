@@ -206,7 +206,7 @@ async fn objects_of_every_namespace_go_and_watchers_see_them_go() {
 }
 
 #[tokio::test]
-async fn a_definition_that_was_never_served_takes_nothing_with_it() {
+async fn an_unserved_definition_deletes_no_objects() {
     let (_cluster, http) = cluster(simple(json!({}))).await;
     http.post(WIDGETS, widget("a", json!({}))).await.ok();
     let mut second = simple(json!({}));

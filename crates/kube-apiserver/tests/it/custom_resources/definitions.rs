@@ -1,10 +1,18 @@
 //! CustomResourceDefinitions: accepted, established and served at once; rejected; deleted with their objects.
 
+use std::{sync::Arc, time::Duration};
+
+use kubewright_kube_apiserver::KubeApiServer;
+use kubewright_store::{MemoryStore, Store};
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};
+use tokio::{task::yield_now, time::timeout};
 
 use super::{CRD, CRDS, WIDGETS, at, cluster, definition, simple, spec, version, widget};
-use crate::http_client::{Http, event};
+use crate::{
+    client::Client,
+    http_client::{Http, event},
+};
 
 fn condition(crd: &Value, ty: &str) -> Value {
     let conditions = crd["status"]["conditions"]
@@ -163,7 +171,7 @@ async fn a_fork_serves_what_was_declared() {
 }
 
 #[tokio::test]
-async fn a_fork_goes_on_deleting() {
+async fn a_fork_continues_the_deletion() {
     let (first, http) = cluster(simple(json!({}))).await;
     let mut held = widget("held", json!({}));
     held["metadata"]["finalizers"] = json!(["example.com/x"]);
@@ -185,7 +193,7 @@ async fn a_fork_goes_on_deleting() {
 }
 
 #[tokio::test]
-async fn what_a_definition_is_cannot_change() {
+async fn immutable_fields_of_a_definition_cannot_change() {
     let (_cluster, http) = cluster(simple(json!({}))).await;
     for (change, field) in [
         (json!({"group": "other.com"}), "spec.group"),
@@ -227,7 +235,7 @@ async fn definitions_in_protected_groups_need_an_approval() {
 }
 
 #[tokio::test]
-async fn formats_that_nobody_knows_are_warned_of_once() {
+async fn unknown_formats_are_warned_about_once() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
     let answer = http
@@ -281,4 +289,22 @@ async fn a_short_name_is_not_what_the_definition_is_called_already() {
     assert_eq!(crd["status"]["acceptedNames"]["categories"], Value::Null);
     // It was served before, and goes on.
     http.post(WIDGETS, widget("a", json!({}))).await.ok();
+}
+
+#[tokio::test]
+async fn a_dropped_server_frees_its_objects() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let weak = Arc::downgrade(&store);
+    let client = Client::of(KubeApiServer::builder().store(store)).await;
+    let (code, _) = client.post(CRDS, &simple(json!({}))).await;
+    assert_eq!(code, 201);
+    drop(client);
+    // Tasks that are aborted end when they are polled next.
+    let freed = async {
+        while weak.strong_count() > 0 {
+            yield_now().await;
+        }
+    };
+    let freed = timeout(Duration::from_secs(30), freed).await;
+    assert!(freed.is_ok(), "{} owners are left", weak.strong_count());
 }

@@ -65,7 +65,7 @@ async fn create(http: &Http, field: &str, number: &str, media: &str) -> Result<S
 }
 
 #[tokio::test]
-async fn what_is_answered_is_what_go_prints() {
+async fn numbers_in_responses_are_printed_as_by_go() {
     let (_cluster, http) = cluster(numbers()).await;
     for (written, printed) in [
         ("2.0", "2"),

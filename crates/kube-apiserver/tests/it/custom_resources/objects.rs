@@ -7,7 +7,7 @@ use super::{CRD, WIDGETS, at, cluster, definition, simple, spec, version, widget
 use crate::http_client::{APPLY, JSON_PATCH, STRATEGIC, TABLE, YAML};
 
 #[tokio::test]
-async fn unknown_fields_go_and_are_told_of_as_asked() {
+async fn unknown_fields_are_dropped_and_reported_as_requested() {
     let properties = json!({
         "a": {"type": "string"},
         "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
@@ -331,7 +331,7 @@ async fn a_body_of_another_kind_is_validated_with_the_object() {
 }
 
 #[tokio::test]
-async fn metadata_is_read_by_its_type_whatever_the_kind() {
+async fn metadata_of_all_kinds_is_read_by_its_type() {
     let (_cluster, http) = cluster(simple(json!({}))).await;
     for kind in ["Widget", "Gadget"] {
         let object = json!({"apiVersion": "example.com/v1", "kind": kind, "metadata": "x"});

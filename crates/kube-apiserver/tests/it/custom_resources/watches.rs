@@ -6,7 +6,7 @@ use super::{CRD, WIDGETS, at, cluster, definition, simple, spec, version, widget
 use crate::http_client::event;
 
 #[tokio::test]
-async fn a_watch_tells_of_every_object_and_ends_with_the_definition() {
+async fn a_watch_reports_every_object_and_ends_with_the_definition() {
     let (_cluster, http) = cluster(simple(json!({}))).await;
     for name in ["a", "b"] {
         http.post(WIDGETS, widget(name, json!({}))).await.ok();
@@ -21,7 +21,7 @@ async fn a_watch_tells_of_every_object_and_ends_with_the_definition() {
 }
 
 #[tokio::test]
-async fn a_watch_goes_on_while_a_definition_waits_for_its_objects() {
+async fn a_watch_continues_while_a_definition_waits_for_its_objects() {
     let (_cluster, http) = cluster(simple(json!({}))).await;
     let mut held = widget("held", json!({}));
     held["metadata"]["finalizers"] = json!(["example.com/x"]);

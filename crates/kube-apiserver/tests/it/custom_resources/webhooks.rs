@@ -161,7 +161,7 @@ pub(crate) async fn converting(behaviour: Behaviour) -> (TestCluster, Http, Endp
 }
 
 #[tokio::test]
-async fn objects_are_converted_on_the_way_in_and_out_many_at_once() {
+async fn objects_are_converted_in_both_directions_many_at_once() {
     let (_cluster, http, endpoint) = converting(moving).await;
     assert!(endpoint.calls.lock().is_empty());
     assert_eq!(

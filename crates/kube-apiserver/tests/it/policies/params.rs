@@ -145,7 +145,7 @@ async fn parameters_can_be_custom_objects() {
 }
 
 #[tokio::test]
-async fn whoever_refers_to_parameters_must_be_able_to_read_them() {
+async fn references_to_parameters_need_permission_to_read_them() {
     let server = Server::start().await;
     let write = json!([rule(&["*"], "admissionregistration.k8s.io", &["*"])]);
     server.grant("", "writer", write, user("alice")).await;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::auth::{Attributes, Authorizer, Decision};
+use kubewright_apiserver::boxed_async;
 
 use super::*;
 
@@ -240,7 +240,7 @@ async fn bindings_of_others_give_nothing() {
 /// Fails about one resource.
 struct Broken;
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for Broken {
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         match attributes.resource() {

@@ -115,7 +115,7 @@ async fn patch_apply_and_put_are_checked_like_create() {
 }
 
 #[tokio::test]
-async fn those_who_may_escalate_write_any_role() {
+async fn users_who_may_escalate_can_write_any_role() {
     let server = server().await;
     let roles = format!("POST {RBAC}/namespaces/default/roles");
     let more = role("more", json!([rule(&["*"], "*", &["*"])]));

@@ -84,7 +84,7 @@ async fn a_refusal_names_the_first_permission_that_is_missing() {
 }
 
 #[tokio::test]
-async fn parts_of_a_user_without_a_name_are_a_bad_request_for_everybody() {
+async fn impersonated_groups_or_uids_without_a_user_are_a_bad_request() {
     let server = Server::start().await;
     for user in ["root system:masters", "ali", ""] {
         for header in [
@@ -135,7 +135,7 @@ async fn a_request_has_the_permissions_of_the_user_it_is_made_as() {
 }
 
 #[tokio::test]
-async fn roles_allow_to_act_as_single_users_by_the_verb_of_old() {
+async fn roles_allow_impersonation_by_the_legacy_verb() {
     let server = Server::start().await;
     let rules = json!([
         {"apiGroups": [""], "resources": ["users"], "resourceNames": ["bob"], "verbs": ["impersonate"]},
@@ -235,7 +235,7 @@ async fn a_socket_answers_as_the_server_in_process_does() {
 }
 
 #[tokio::test]
-async fn the_server_itself_makes_requests_as_others_only_with_their_permissions() {
+async fn the_server_impersonates_only_with_the_permissions_of_the_user() {
     let server = Server::start().await;
     let root = UserInfo {
         name: "root".into(),

@@ -10,11 +10,11 @@ mod second_checks;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use http::{HeaderMap, Request, header};
 use kubewright_apiserver::{
     Body,
     auth::{Anonymous, Authenticated, AuthenticationError, Authenticator, Credentials, Union},
+    boxed_async,
     request::UserInfo,
 };
 use kubewright_kube_apiserver::{AuthorizationMode, KubeApiServer, KubeApiServerBuilder};
@@ -26,7 +26,7 @@ const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 /// Believes a header of the form `name group group`.
 struct Named;
 
-#[async_trait]
+#[boxed_async]
 impl Authenticator for Named {
     async fn authenticate(
         &self,

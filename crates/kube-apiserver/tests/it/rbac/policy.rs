@@ -62,7 +62,7 @@ async fn the_policy_is_stored_as_requests_would_have_stored_it() {
 }
 
 #[tokio::test]
-async fn without_rbac_there_are_no_roles() {
+async fn clusters_without_rbac_have_no_roles() {
     let server = Server::of(KubeApiServer::builder()).await;
     let roles = server
         .admin(&format!("GET {RBAC}/clusterroles"), Value::Null)
@@ -85,7 +85,7 @@ async fn roles_can_be_selected_by_their_labels_from_the_start() {
 }
 
 #[tokio::test]
-async fn a_restart_adds_what_is_missing_and_takes_nothing_away() {
+async fn a_restart_adds_missing_rules_and_removes_none() {
     let store = MemoryStore::starting_at(FIRST_REVISION);
     let start = async || {
         let builder = KubeApiServer::builder()

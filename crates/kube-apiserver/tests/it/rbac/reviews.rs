@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{self, Plugin},
     auth::{Attributes, Authorizer, Decision, Selection},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_machinery::{Status, status};
@@ -115,7 +115,7 @@ async fn invalid_questions_are_answered_field_by_field_and_without_a_kind() {
 #[derive(Clone, Default)]
 struct Listener(Arc<Mutex<Option<String>>>);
 
-#[async_trait]
+#[boxed_async]
 impl Authorizer for Listener {
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         if let Some(target) = attributes.resource().filter(|r| r.resource == "configmaps") {
@@ -207,7 +207,7 @@ async fn a_review_of_oneself_returns_nothing_that_was_sent() {
 /// Rejects every review that it validates.
 struct NoReviews;
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for NoReviews {
     async fn validate(
         &self,

@@ -5,11 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-use async_trait::async_trait;
 use http::{Request, header};
 use kubewright_apiserver::{
     Body,
     admission::{Attributes, Plugin},
+    boxed_async,
     request::RequestContext,
 };
 use kubewright_kube_apiserver::KubeApiServer;
@@ -63,7 +63,7 @@ async fn a_repeated_apply_changes_nothing_until_the_object_changes() {
 }
 
 #[tokio::test]
-async fn another_manager_or_another_configuration_is_no_repetition() {
+async fn applies_by_other_managers_or_of_other_configurations_are_not_repetitions() {
     let client = Client::new().await;
     for _ in 0..3 {
         apply(&client, "a", "red").await;
@@ -86,14 +86,14 @@ async fn a_repeated_apply_to_a_deleted_object_creates_it() {
     assert_eq!(client.apply(&path, &config_map("red")).await.0, 201);
 }
 
-/// Counts updates, and rejects them once it is told to.
+/// Counts updates, and rejects them once it is asked to.
 #[derive(Default)]
 struct Gate {
     asked: AtomicUsize,
     closed: AtomicBool,
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for Gate {
     async fn validate(
         &self,

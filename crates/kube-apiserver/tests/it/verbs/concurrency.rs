@@ -49,7 +49,7 @@ async fn every_increment_of_sixteen_writers_survives() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn patches_that_meet_are_applied_one_after_the_other() {
+async fn concurrent_patches_are_applied_in_sequence() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
     http.post(MAPS, map("a")).await.ok();

@@ -12,7 +12,7 @@ async fn start() -> (TestCluster, Http) {
 }
 
 #[tokio::test]
-async fn what_is_created_can_be_read() {
+async fn created_objects_can_be_read() {
     let (cluster, http) = start().await;
     let answer = http.post(MAPS, map_with("a", "x")).await;
     assert_eq!(answer.code, 201);
@@ -148,7 +148,7 @@ async fn the_namespace_is_that_of_the_path() {
 }
 
 #[tokio::test]
-async fn what_the_server_sets_cannot_be_given() {
+async fn fields_of_the_server_cannot_be_set() {
     let (_cluster, http) = start().await;
     let object = json!({"metadata": {
         "name": "a",
@@ -181,7 +181,7 @@ async fn unqualified_finalizers_are_invalid() {
 }
 
 #[tokio::test]
-async fn what_is_not_served_is_not_found_or_not_allowed() {
+async fn resources_that_are_not_served_are_not_found_or_not_allowed() {
     let (_cluster, http) = start().await;
     let not_found = "the server could not find the requested resource";
     for path in [

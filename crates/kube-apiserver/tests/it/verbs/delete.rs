@@ -16,7 +16,7 @@ fn held(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_deleted_is_gone_and_its_uid_is_told() {
+async fn deleted_objects_are_gone_and_the_response_has_their_uid() {
     let (cluster, http) = start().await;
     let a = http.post(MAPS, map("a")).await.ok();
     let before = cluster.revision().await;
@@ -184,7 +184,7 @@ async fn propagation_finalizers_join_the_others() {
 }
 
 #[tokio::test]
-async fn what_is_only_accepted_is_202() {
+async fn accepted_deletions_are_202() {
     let (_cluster, http) = start().await;
     http.post(MAPS, held("f")).await.ok();
     assert_eq!(
@@ -196,7 +196,7 @@ async fn what_is_only_accepted_is_202() {
 }
 
 #[tokio::test]
-async fn jobs_keep_their_pods_unless_told_otherwise() {
+async fn jobs_orphan_their_pods_by_default() {
     let (_cluster, http) = start().await;
     let path = "/apis/batch/v1/namespaces/default/jobs";
     let pod = json!({"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]});

@@ -179,7 +179,7 @@ async fn dry_deletes_that_would_take_time_mark_nothing() {
 }
 
 #[tokio::test]
-async fn dry_runs_are_no_events() {
+async fn dry_runs_are_not_events() {
     let (cluster, http, _) = with_one().await;
     let mut watch = http
         .watch(

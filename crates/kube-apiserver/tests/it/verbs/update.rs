@@ -114,7 +114,7 @@ async fn the_name_is_that_of_the_path() {
 }
 
 #[tokio::test]
-async fn what_is_missing_cannot_be_updated() {
+async fn missing_objects_cannot_be_updated() {
     let (cluster, http, _) = with_one().await;
     let before = cluster.revision().await;
     let status = http
@@ -132,7 +132,7 @@ async fn what_is_missing_cannot_be_updated() {
 }
 
 #[tokio::test]
-async fn what_the_server_set_stays_as_it_is() {
+async fn fields_of_the_server_are_not_changed_by_updates() {
     let (_cluster, http, a) = with_one().await;
     let object = json!({"metadata": {
         "name": "a",
@@ -220,7 +220,7 @@ async fn some_kinds_are_created_by_an_update() {
 }
 
 #[tokio::test]
-async fn an_update_that_creates_heeds_no_resource_version() {
+async fn an_update_that_creates_ignores_the_resource_version() {
     let (_cluster, http, _) = with_one().await;
     let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/x";
     let object = json!({"metadata": {"name": "x", "resourceVersion": "5"}});

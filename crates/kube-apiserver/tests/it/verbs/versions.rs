@@ -170,7 +170,7 @@ async fn an_autoscaler_is_one_object_in_two_versions() {
 }
 
 #[tokio::test]
-async fn what_v1_cannot_say_survives_a_change_through_it() {
+async fn fields_that_v1_lacks_survive_a_change_through_v1() {
     let (_cluster, http) = start().await;
     let path = |version: &str| {
         format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers")

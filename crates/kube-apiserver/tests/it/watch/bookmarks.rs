@@ -59,7 +59,7 @@ async fn a_bookmark_comes_every_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_can_go_on_from_a_bookmark_after_compaction() {
+async fn a_watch_can_resume_from_a_bookmark_after_compaction() {
     let (cluster, http) = with_two().await;
     let query = format!(
         "resourceVersion={}&allowWatchBookmarks=true",
@@ -94,7 +94,7 @@ async fn a_last_bookmark_comes_two_seconds_before_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_leave_there_are_no_bookmarks() {
+async fn bookmarks_are_sent_only_if_allowed() {
     let (cluster, http) = with_two().await;
     let query = format!(
         "resourceVersion={}&timeoutSeconds=130",

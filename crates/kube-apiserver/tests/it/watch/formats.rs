@@ -78,7 +78,7 @@ async fn only_the_first_table_says_what_its_columns_are() {
 }
 
 #[tokio::test]
-async fn rows_carry_as_much_of_the_object_as_is_asked_for() {
+async fn rows_include_the_requested_part_of_the_object() {
     let (_cluster, http) = with_two().await;
     let row = async |include: &str| {
         let mut watch = http

@@ -43,7 +43,7 @@ async fn a_slow_watcher_loses_only_itself() {
         assert!(revision_of(&event["object"]) > last);
         last = revision_of(&event["object"]);
     }
-    // What it was late for is gone: it is told so, and that is the end.
+    // What it was late for is gone: the watch ends with that error.
     let events = slow.rest().await;
     assert!(events.len() <= 9, "{} events", events.len());
     let error = events.last().expect("an error");
@@ -58,7 +58,7 @@ async fn a_slow_watcher_loses_only_itself() {
 }
 
 #[tokio::test]
-async fn watchers_that_never_read_hold_nobody_up() {
+async fn watchers_that_never_read_delay_no_others() {
     let http = impatient(50).await;
     let mut never: Vec<_> = Vec::new();
     for _ in 0..200 {

@@ -61,7 +61,7 @@ async fn a_watch_without_initial_events_shows_only_what_comes() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_carries_the_revision_of_its_deletion() {
+async fn deleted_objects_carry_the_revision_of_their_deletion() {
     let (cluster, http) = with_two().await;
     let last = http.get(&format!("{MAPS}/a")).await.ok();
     let mut watch = http
@@ -83,7 +83,7 @@ async fn what_was_deleted_carries_the_revision_of_its_deletion() {
 }
 
 #[tokio::test]
-async fn what_did_not_change_is_no_event() {
+async fn updates_without_changes_are_not_events() {
     let (cluster, http) = with_two().await;
     let mut watch = http
         .watch(

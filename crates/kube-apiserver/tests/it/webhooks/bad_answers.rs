@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{Request, Response};
+use kubewright_apiserver::boxed_async;
 use kubewright_kube_apiserver::ServiceHandler;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ async fn said(answer: impl Fn(&Value) -> Result<String, String> + Send + Sync + 
 }
 
 #[tokio::test]
-async fn answers_that_are_no_reviews() {
+async fn responses_that_are_not_reviews() {
     assert_eq!(
         said(|_| Ok(String::new())).await,
         "FAILED failed to call webhook: 0-length response with status code: 200 and content type: application/json"
@@ -149,7 +149,7 @@ async fn a_delete_cannot_be_patched() {
 /// A webhook that never answers.
 struct Silent;
 
-#[async_trait]
+#[boxed_async]
 impl ServiceHandler for Silent {
     async fn call(&self, _request: Request<Bytes>) -> Result<Response<Bytes>, String> {
         std::future::pending().await

@@ -8,10 +8,10 @@ mod validating;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{Request, Response};
+use kubewright_apiserver::boxed_async;
 use kubewright_kube_apiserver::ServiceHandler;
 use kubewright_testing::TestCluster;
 use parking_lot::Mutex;
@@ -32,7 +32,7 @@ pub(crate) struct Hook {
     seen: Arc<Mutex<Vec<Value>>>,
 }
 
-#[async_trait]
+#[boxed_async]
 impl ServiceHandler for Hook {
     async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
         assert_eq!(request.headers()["user-agent"], "kube-apiserver-admission");

@@ -86,7 +86,7 @@ async fn a_webhook_is_called_again_if_a_later_one_changed_the_object() {
 }
 
 #[tokio::test]
-async fn a_patch_without_effect_calls_nobody_again() {
+async fn a_patch_without_effect_causes_no_second_call() {
     let scene = Scene::new().await;
     let again = json!({"reinvocationPolicy": "IfNeeded"});
     let first = scene.serve("a", allow);
@@ -255,4 +255,22 @@ async fn custom_objects_are_pruned_and_defaulted_after_webhooks() {
     let created = scene.http.post(path, gadget("a")).await.ok();
     assert_eq!(created["spec"], json!({"size": 2, "mode": "auto"}));
     scene.http.post(path, gadget("bad")).await.refused(422);
+}
+
+#[tokio::test]
+async fn an_object_that_grows_too_large_is_not_passed_on() {
+    let scene = Scene::new().await;
+    let mut seen = Vec::new();
+    for name in ["a", "b", "c"] {
+        seen.push(scene.serve(name, move |review| {
+            let add = json!({"op": "add", "path": format!("/data/{name}"), "value": "x".repeat(2_500_000)});
+            patch(review, json!([add]))
+        }));
+        scene.register(MUTATING, name, json!({})).await;
+    }
+    let map = json!({"metadata": {"name": "grown"}, "data": {"a": ""}});
+    let answer = scene.http.post(MAPS, map).await;
+    answer.refused_with(500, "etcdserver: request is too large");
+    let calls: Vec<usize> = seen.iter().map(|reviews| reviews.lock().len()).collect();
+    assert_eq!(calls, [1, 1, 0]);
 }

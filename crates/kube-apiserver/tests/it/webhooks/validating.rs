@@ -1,6 +1,13 @@
 //! Denials, failures and their policies.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use kubewright_apiserver::boxed_async;
+use kubewright_kube_apiserver::ServiceHandler;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::{GROUP, MUTATING, Scene, VALIDATING, allow, deny, respond, rule, said_by};
 use crate::http_client::{MAPS, map};
@@ -48,6 +55,49 @@ async fn the_first_denial_in_order_is_the_answer() {
     assert_eq!(last.lock().len(), 5);
 }
 
+/// Warns with its name, after another webhook has been called.
+struct Warn {
+    name: &'static str,
+    after: Option<Arc<Notify>>,
+    before: Option<Arc<Notify>>,
+}
+
+#[boxed_async]
+impl ServiceHandler for Warn {
+    async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
+        if let Some(other) = &self.after {
+            other.notified().await;
+        }
+        if let Some(other) = &self.before {
+            other.notify_one();
+        }
+        let review: Value = serde_json::from_slice(request.body()).map_err(|e| e.to_string())?;
+        let answer = respond(&review, json!({"allowed": true, "warnings": [self.name]}));
+        answer.map(|body| Response::new(body.into()))
+    }
+}
+
+#[tokio::test]
+async fn warnings_are_in_the_order_of_the_webhooks_and_not_of_their_answers() {
+    let scene = Scene::new().await;
+    let answered = Arc::new(Notify::new());
+    let services = scene.cluster.services();
+    for (name, after, before) in [
+        ("a", Some(answered.clone()), None),
+        ("b", None, Some(answered)),
+    ] {
+        let handler = Warn {
+            name,
+            after,
+            before,
+        };
+        services.set_handler("test", name, 443, Arc::new(handler));
+        scene.register(VALIDATING, name, json!({})).await;
+    }
+    let made = scene.http.post(MAPS, map("m")).await;
+    assert_eq!(made.warnings(), ["299 - \"a\"", "299 - \"b\""]);
+}
+
 #[tokio::test]
 async fn failures_follow_the_policy() {
     let scene = Scene::new().await;
@@ -91,7 +141,7 @@ async fn services_that_are_not_there_have_the_words_of_kube_apiserver() {
 }
 
 #[tokio::test]
-async fn dry_runs_are_told() {
+async fn webhooks_are_notified_of_dry_runs() {
     let scene = Scene::new().await;
     let seen = scene.serve("a", allow);
     scene

@@ -205,7 +205,7 @@ fn containers(names: &[&str]) -> String {
     format!("{word} {}", quoted(names))
 }
 
-/// Returns the pod and the containers that set something bad, joined by "and"; `None` if nobody does.
+/// Returns the pod and the containers that set a forbidden value, joined by "and"; `None` if none does.
 fn setters(pod: bool, bad: &[&str]) -> Option<String> {
     match (pod, bad.is_empty()) {
         (false, true) => None,

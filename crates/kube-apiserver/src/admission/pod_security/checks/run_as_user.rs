@@ -1,4 +1,4 @@
-//! Nobody asks to run as user 0. Since 1.35 pods with users of their own may.
+//! Pods and containers must not run as user 0. Since 1.35 pods in a user namespace may.
 
 use super::{Check, Pod, Violation, setters};
 

@@ -1,4 +1,4 @@
-//! The SELinux type is one of those for containers; user and role are not chosen.
+//! The SELinux type must be one of those for containers; user and role must not be set.
 
 use std::collections::BTreeSet;
 

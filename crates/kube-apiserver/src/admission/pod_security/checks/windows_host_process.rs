@@ -1,4 +1,4 @@
-//! Nobody runs as a process of a Windows node.
+//! Pods and containers must not run as processes of a Windows host.
 
 use serde_json::Value;
 

@@ -88,7 +88,7 @@ impl Mutation {
         }
     }
 
-    /// Evaluates the mutation. Variables are evaluated anew, since the object may have changed.
+    /// Evaluates the mutation. Variables are evaluated again, since the object may have changed.
     pub(super) fn evaluate<'a>(
         &'a self,
         input: &AdmissionInput<'a>,

@@ -12,9 +12,9 @@ mod reinvocation;
 
 use std::{sync::Arc, time::Instant};
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin, Reinvocation},
+    boxed_async,
     registry::BlockingPool,
     request::RequestContext,
 };
@@ -205,7 +205,7 @@ impl MutatingAdmissionPolicy {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for MutatingAdmissionPolicy {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         let idle = |index: &super::Index<Mutating>| index.is_idle(&cx.info.resource);

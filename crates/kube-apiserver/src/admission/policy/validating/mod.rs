@@ -12,9 +12,9 @@ mod report;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use kubewright_apiserver::{
     admission::{Attributes, Plugin},
+    boxed_async,
     registry::BlockingPool,
     request::RequestContext,
 };
@@ -109,7 +109,7 @@ impl ValidatingAdmissionPolicy {
     }
 }
 
-#[async_trait]
+#[boxed_async]
 impl Plugin for ValidatingAdmissionPolicy {
     fn reads_updated(&self, cx: &RequestContext) -> bool {
         let idle = |index: &super::Index<Validating>| index.is_idle(&cx.info.resource);

@@ -1,5 +1,9 @@
 //! Bounds on what a client can make the server do.
 
+mod in_flight;
+mod integers;
+mod lists;
+
 use std::sync::Arc;
 
 use http::Method;
@@ -15,7 +19,7 @@ use tokio::{
 
 use crate::{
     custom_resources::{CRDS, WIDGETS, at, cluster, simple, widget},
-    http_client::{Http, MAPS, MERGE},
+    http_client::{Http, JSON_PATCH, MAPS, MERGE},
 };
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -33,12 +37,42 @@ fn slow_schema() -> Value {
 }
 
 #[tokio::test]
-async fn a_schema_that_takes_long_to_compile_holds_up_nobody_else() {
+async fn a_schema_that_takes_long_to_compile_delays_no_other_request() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
     let writer = http.clone();
     let slow = tokio::spawn(async move { writer.post(CRDS, slow_schema()).await.ok() });
     // This test has one async worker. If it compiled, there would be time for one request.
+    let mut answered = 0;
+    while !slow.is_finished() {
+        http.get(&format!("{MAPS}?limit=1")).await.ok();
+        answered += 1;
+        tokio::task::yield_now().await;
+    }
+    slow.await.expect("the writer gets its response");
+    assert!(answered > 20, "{answered} requests were answered");
+}
+
+#[tokio::test]
+async fn rules_that_take_long_delay_no_other_request() {
+    let items = json!({"type": "array", "maxItems": 300, "items": {"type": "integer"}});
+    let rule = |i: usize| {
+        let rule = format!("self.items.all(a, self.items.all(b, a + b != {i}))");
+        json!({"rule": rule})
+    };
+    let mut definition = simple(json!({"items": items}));
+    let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
+    let spec = definition.pointer_mut(spec).expect("a schema");
+    spec["x-kubernetes-validations"] = (1..=10).map(rule).collect();
+    let (_cluster, http) = cluster(definition).await;
+    // Compiles the rules, and is cheap.
+    http.post(WIDGETS, widget("small", json!({"items": [0]})))
+        .await
+        .ok();
+    let writer = http.clone();
+    let large = widget("large", json!({"items": vec![0; 300]}));
+    let slow = tokio::spawn(async move { writer.post(WIDGETS, large).await.ok() });
+    // This test has one async worker. If it evaluated the rules, there would be time for one request.
     let mut answered = 0;
     while !slow.is_finished() {
         http.get(&format!("{MAPS}?limit=1")).await.ok();
@@ -90,6 +124,41 @@ async fn patches_cannot_grow_an_object_without_end() {
     }
     assert_eq!(refused, 3);
     assert!(http.get(&at("a")).await.body.len() < 1_600_000);
+}
+
+#[tokio::test]
+async fn a_json_patch_that_moves_too_much_is_refused() {
+    let items = json!({"type": "array", "items": {"type": "integer"}});
+    let (_cluster, http) = cluster(simple(json!({"items": items}))).await;
+    let many = json!({"items": vec![1; 100_000]});
+    http.post(WIDGETS, widget("a", many)).await.ok();
+    let patch = |path: &str| {
+        let operation = json!({"op": "add", "path": path, "value": 1});
+        json!(vec![operation; 10_000]).to_string()
+    };
+    let at_start = http
+        .send(Method::PATCH, &at("a"), JSON_PATCH, patch("/spec/items/0"))
+        .await;
+    let status = at_start.refused(413);
+    let message = status["message"].as_str().unwrap_or_default();
+    assert!(message.contains("moves or reads more than"), "{message}");
+    // As many operations that move nothing are fine.
+    http.send(Method::PATCH, &at("a"), JSON_PATCH, patch("/spec/items/-"))
+        .await
+        .ok();
+}
+
+#[tokio::test]
+async fn the_warnings_of_a_response_are_short_whatever_the_object() {
+    let (_cluster, http) = cluster(simple(json!({}))).await;
+    let mut many = widget("a", json!({}));
+    let finalizers = (0..50_000).map(|i| format!("f{i}"));
+    many["metadata"]["finalizers"] = finalizers.collect();
+    let created = http.post(WIDGETS, many).await;
+    created.ok();
+    let warnings = created.headers.get_all("warning").into_iter();
+    let bytes: usize = warnings.map(|warning| warning.len()).sum();
+    assert!((4000..6000).contains(&bytes), "{bytes} bytes");
 }
 
 #[tokio::test]
