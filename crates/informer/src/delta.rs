@@ -1,7 +1,7 @@
 //! [`Delta`] and [`DeltaQueue`]: the changes that a reflector has seen, in order.
 //!
 //! A relist is one [`Delta::Replaced`] with all objects, a resync one [`Delta::Sync`], and a bookmark keeps its
-//! position too. The queue is bounded: writers wait while it is full, which slows a watch down when nobody keeps up
+//! position too. The queue is bounded: writers wait while it is full, which slows a watch down when readers do not keep up
 //! with it.
 //!
 //! With [`DeltaQueue::coalescing`] an earlier change of an object that has not been popped yet is merged into a later

@@ -36,7 +36,7 @@
 //! [`SharedInformerFactory`] has one informer for each resource and scope; a [`Lister`] reads it.
 //!
 //! Objects are kept as the JSON they arrived in, without managedFields. Their metadata is read from the bytes; a value is
-//! decoded on demand ([`Cached::get`]) and shared while somebody holds it. Protobuf is not requested: cutting an object out
+//! decoded on demand ([`Cached::get`]) and shared while it is in use. Protobuf is not requested: cutting an object out
 //! of JSON and finding its metadata costs less than decoding it from anything, and the same bytes serve typed, dynamic and
 //! metadata readers.
 //!

@@ -1,6 +1,6 @@
 //! [`Lister`]: typed reads from a cache.
 //!
-//! A lister answers from what is cached, also before the cache has been filled. Values are shared and immutable;
+//! A lister reads the cached objects, even before the cache has been filled. Values are shared and immutable;
 //! [`Arc::make_mut`] makes a copy to change. An object that cannot be decoded is reported and left out of lists.
 
 use std::marker::PhantomData;

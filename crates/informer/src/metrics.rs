@@ -61,6 +61,7 @@ pub(crate) struct Metrics {
     pub(crate) watches: Counter,
     pub(crate) silent_watches: Counter,
     pub(crate) broken_streams: Counter,
+    pub(crate) ended_watches: Counter,
     relists: [Counter; RelistCause::ALL.len()],
     pub(crate) events: Counter,
     pub(crate) bookmarks: Counter,
@@ -115,6 +116,8 @@ pub struct MetricsSnapshot {
     pub silent_watches: u64,
     /// Watches whose connection broke.
     pub broken_streams: u64,
+    /// Watches that the server ended without an error, as it does from time to time.
+    pub ended_watches: u64,
     /// Lists by cause.
     pub relists: Vec<(RelistCause, u64)>,
     /// Watch events.
@@ -155,6 +158,7 @@ impl Metrics {
             watches: self.watches.get(),
             silent_watches: self.silent_watches.get(),
             broken_streams: self.broken_streams.get(),
+            ended_watches: self.ended_watches.get(),
             relists: RelistCause::ALL
                 .into_iter()
                 .map(|cause| (cause, self.relists[cause as usize].get()))
@@ -342,6 +346,32 @@ pub fn write_metrics(informers: &[MetricsSnapshot], out: &mut TextWriter) {
             out.sample(name, [("resource", *resource)], version as f64);
         }
     }
+    let name = "kubewright_watch_age_seconds";
+    let help = "Time since anything was last received for a resource.";
+    out.heading(name, help, MetricType::Gauge);
+    for (resource, informers) in &by_resource {
+        let quiet = informers.iter().filter_map(|i| i.quiet_millis).max();
+        if let Some(quiet) = quiet {
+            let seconds = quiet as f64 / 1e3;
+            out.sample(name, [("resource", *resource)], seconds);
+        }
+    }
+    let name = "kubewright_watch_restarts_total";
+    let help = "Watches that ended and were started again, by reason.";
+    out.heading(name, help, MetricType::Counter);
+    for (resource, informers) in &by_resource {
+        let sum = |count: fn(&MetricsSnapshot) -> u64| informers.iter().map(|i| count(i)).sum();
+        let restarts: [(&str, u64); 4] = [
+            ("ended", sum(|i| i.ended_watches)),
+            ("silent", sum(|i| i.silent_watches)),
+            ("broken", sum(|i| i.broken_streams)),
+            ("relisted", sum(MetricsSnapshot::total_relists)),
+        ];
+        for (reason, count) in restarts {
+            let labels = [("resource", *resource), ("reason", reason)];
+            out.sample(name, labels, count as f64);
+        }
+    }
     let name = "informer_relists_total";
     out.heading(name, "Lists by cause.", MetricType::Counter);
     for (resource, informers) in &by_resource {
@@ -393,6 +423,27 @@ mod tests {
             Some(567_890_123_456_789)
         );
         assert_eq!(shown_version("x"), None);
+    }
+
+    #[test]
+    fn restarts_of_watches_are_counted_by_reason() {
+        let metrics = Metrics::default();
+        metrics.ended_watches.inc();
+        metrics.ended_watches.inc();
+        metrics.silent_watches.inc();
+        metrics.relisted(RelistCause::Initial);
+        metrics.relisted(RelistCause::Expired);
+        let snapshot = MetricsSnapshot {
+            resource: "pods".into(),
+            ..metrics.snapshot()
+        };
+        let text = snapshot.to_string();
+        for (reason, count) in [("ended", 2), ("silent", 1), ("broken", 0), ("relisted", 1)] {
+            let line = format!(
+                "kubewright_watch_restarts_total{{resource=\"pods\",reason=\"{reason}\"}} {count}\n"
+            );
+            assert!(text.contains(&line), "{line}: {text}");
+        }
     }
 
     #[test]

@@ -158,7 +158,7 @@ impl<K: Key> WorkQueueBuilder<K> {
 
     /// Builds the queue.
     pub fn build(self) -> WorkQueue<K> {
-        let told = match (&self.name, &self.provider) {
+        let metrics = match (&self.name, &self.provider) {
             (Some(name), Some(provider)) => Some(provider.queue(name)),
             _ => None,
         };
@@ -168,7 +168,7 @@ impl<K: Key> WorkQueueBuilder<K> {
                 .limiter
                 .unwrap_or_else(|| Arc::new(default_controller_rate_limiter())),
             tenant: self.tenant,
-            told,
+            metrics,
             timed: recorder.is_some(),
             hasher: DefaultHashBuilder::default(),
             state: State::new(self.rules, recorder),

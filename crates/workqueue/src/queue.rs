@@ -50,7 +50,7 @@ pub(crate) struct Shared<K> {
     timed: bool,
     limiter: Arc<dyn RateLimiter<K>>,
     tenant: Option<TenantOf<K>>,
-    told: Option<Arc<dyn QueueMetrics>>,
+    metrics: Option<Arc<dyn QueueMetrics>>,
     hasher: DefaultHashBuilder,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Shared<K> {
 pub(crate) struct Parts<K> {
     pub(crate) limiter: Arc<dyn RateLimiter<K>>,
     pub(crate) tenant: Option<TenantOf<K>>,
-    pub(crate) told: Option<Arc<dyn QueueMetrics>>,
+    pub(crate) metrics: Option<Arc<dyn QueueMetrics>>,
     pub(crate) timed: bool,
     pub(crate) hasher: DefaultHashBuilder,
     pub(crate) state: State<K>,
@@ -105,8 +105,8 @@ impl<K: Key> WorkQueue<K> {
             state.add_after(key, add, delay, options.policy, effects);
             state.is_shutting_down()
         });
-        if let Some(told) = self.shared.told.as_ref().filter(|_| !refused) {
-            told.retried();
+        if let Some(metrics) = self.shared.metrics.as_ref().filter(|_| !refused) {
+            metrics.retried();
         }
     }
 
@@ -207,7 +207,7 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Rejects further adds and drops the delayed keys. Workers still get what is queued, and then `None`.
+    /// Rejects further adds and drops the delayed keys. Workers still get the queued keys, and then `None`.
     ///
     /// Ends a [drain](Self::shut_down_with_drain) that others wait for.
     pub fn shut_down(&self) {
@@ -242,7 +242,7 @@ impl<K: Key> WorkQueue<K> {
     /// Reports unfinished work to the [metrics](WorkQueueBuilder::metrics) every 500 ms until the queue is shut down.
     /// Run it in a task of its own; a [`snapshot`](Self::snapshot) does not need it.
     pub async fn report_unfinished_work(&self) {
-        let Some(told) = &self.shared.told else {
+        let Some(metrics) = &self.shared.metrics else {
             return;
         };
         loop {
@@ -259,7 +259,7 @@ impl<K: Key> WorkQueue<K> {
                 let longest = state.oldest_start().map(|start| clock::between(start, now));
                 (total.unwrap_or_default(), longest.unwrap_or_default())
             };
-            told.unfinished_work(total, longest);
+            metrics.unfinished_work(total, longest);
         }
     }
 
@@ -271,7 +271,7 @@ impl<K: Key> WorkQueue<K> {
                 timed: parts.timed,
                 limiter: parts.limiter,
                 tenant: parts.tenant,
-                told: parts.told,
+                metrics: parts.metrics,
                 hasher: parts.hasher,
             }),
         }
@@ -297,8 +297,8 @@ impl<K: Key> Shared<K> {
     pub(crate) fn act<R>(&self, action: impl FnOnce(&mut State<K>, &mut Effects<K>) -> R) -> R {
         let mut effects = Effects::none();
         let result = action(&mut self.state.lock(), &mut effects);
-        if let Some(told) = self.told.as_ref().filter(|_| effects.adds > 0) {
-            told.added(effects.adds);
+        if let Some(metrics) = self.metrics.as_ref().filter(|_| effects.adds > 0) {
+            metrics.added(effects.adds);
         }
         effects.apply();
         result
@@ -320,8 +320,8 @@ impl<K: Key> Shared<K> {
 
     #[inline]
     pub(crate) fn item<'a>(self: &'a Arc<Self>, taken: Taken<K>) -> Item<'a, K> {
-        if let Some(told) = &self.told {
-            told.started(clock::between(taken.queued.0, taken.queued.1));
+        if let Some(metrics) = &self.metrics {
+            metrics.started(clock::between(taken.queued.0, taken.queued.1));
         }
         Item::new(self, taken)
     }
@@ -331,8 +331,8 @@ impl<K: Key> Shared<K> {
     pub(crate) fn done(&self, slot: u32) {
         let now = if self.timed { self.clock.now() } else { 0 };
         let started = self.act(|state, effects| state.done(slot, now, effects));
-        if let Some(told) = &self.told {
-            told.finished(clock::between(started, now));
+        if let Some(metrics) = &self.metrics {
+            metrics.finished(clock::between(started, now));
         }
     }
 

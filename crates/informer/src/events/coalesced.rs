@@ -124,7 +124,7 @@ impl Pending {
         Self { known, event }
     }
 
-    /// Merges two events into one; `None` if the reader need not hear of the object at all.
+    /// Merges two events into one; `None` if the reader does not need an event for the object.
     fn merge(self, next: AnyEvent) -> Option<Self> {
         let Self { known, event } = self;
         let event = match (next, &known) {

@@ -1,6 +1,6 @@
 //! The events that all readers share: a list that grows at one end and is freed at the other.
 //!
-//! Each reader has a [`Cursor`]; what lies behind the slowest one is freed automatically. Notifying a hundred readers
+//! Each reader has a [`Cursor`]; events that all of them have read are freed automatically. Notifying a hundred readers
 //! costs as much as notifying one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::object::StoredObject;
 
 /// Something that readers are notified of at once.
 pub(crate) enum Entry {
-    /// Changes, for everybody.
+    /// Changes, shared by all readers.
     Changes(Vec<AnyEvent>),
     /// Objects that some readers are shown again.
     Shown {

@@ -16,7 +16,7 @@ use crate::object::{Cached, StoredObject};
 /// The behaviour towards a reader that does not keep up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Buffer {
-    /// Every event waits for the reader; memory grows with what it has not read.
+    /// Every event waits for the reader; memory grows with the number of unread events.
     #[default]
     Unbounded,
     /// That many events wait for the reader; then the watch is not read any further until the reader has caught up.

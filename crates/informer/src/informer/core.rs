@@ -141,7 +141,7 @@ impl Core {
         }));
     }
 
-    /// Stops the informer for good. Readers get what was queued, and then the end.
+    /// Stops the informer permanently. Readers get the queued events, and then the end.
     pub(crate) fn stop(&self) {
         self.phase.send_replace(Phase::Stopped);
         if let Some(task) = self.task.lock().as_ref() {

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::stored::{DecodeFailure, StoredObject};
 
 /// A cached object of type `K`. Its metadata is available without decoding (the methods of [`StoredObject`] work here);
-/// [`get`](Self::get) decodes the value and shares it with everybody else who holds it.
+/// [`get`](Self::get) decodes the value and shares it with all its other users.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;

@@ -1,9 +1,9 @@
 //! [`Decoded`]: the decoded values that a cache keeps, within [`DecodedLimits`].
 //!
-//! A value that somebody holds is always shared. Beyond that, the value of an object that is decoded for the second time
+//! A value in use is always shared. Beyond that, the value of an object that is decoded for the second time
 //! is kept, so that reconciles which read unchanged objects do not decode them again, and objects that change between
 //! reads, or are read only once, take no memory. A kept value belongs to one version of the object and is dropped with
-//! it. When there is no room, a value gives way that has not been read since it was last considered.
+//! it. When there is no room, a value is dropped that has not been read since it was last considered.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use super::stored::StoredObject;
 /// A decoded value of any type.
 pub(super) type Value = Arc<dyn Any + Send + Sync>;
 
-/// Bounds the decoded values that a cache keeps when nobody holds them. Objects are kept as JSON in any case.
+/// Bounds the decoded values that a cache keeps when they are not in use. Objects are kept as JSON in any case.
 ///
 /// ```
 /// use kubewright_informer::DecodedLimits;
@@ -39,7 +39,7 @@ pub(super) enum Typed {
     /// Never decoded.
     #[default]
     New,
-    /// Decoded, and available while somebody holds it. The weak reference keeps the memory of the value itself.
+    /// Decoded, and available while it is in use. The weak reference keeps the memory of the value itself.
     Held(Weak<dyn Any + Send + Sync>),
     /// Decoded before.
     Seen,
@@ -52,7 +52,7 @@ pub(super) enum Typed {
 pub(super) struct Decoded {
     limits: DecodedLimits,
     kept: Mutex<Kept>,
-    /// Objects whose state is [`Typed::Held`], to free the memory of values that nobody holds any more.
+    /// Objects whose state is [`Typed::Held`], to free the memory of values that are no longer in use.
     held: Mutex<VecDeque<Weak<StoredObject>>>,
 }
 
@@ -65,7 +65,7 @@ struct Kept {
     json_bytes: usize,
 }
 
-/// The number of values that are considered for each that is to be kept.
+/// The number of values that are considered for each one that is kept.
 const CONSIDERED: usize = 2;
 
 impl Default for DecodedLimits {
@@ -129,7 +129,7 @@ impl Decoded {
         self.kept.lock().remove(size);
     }
 
-    /// Notes that `object` knows a value which somebody holds, and makes others forget values that nobody holds.
+    /// Records that `object` has a value in use, and frees values of other objects that are no longer in use.
     pub(super) fn hold(&self, object: &Arc<StoredObject>) {
         let mut held = self.held.lock();
         held.push_back(Arc::downgrade(object));
@@ -208,7 +208,7 @@ impl Typed {
         }
     }
 
-    /// Reports whether somebody holds the value, and forgets it otherwise.
+    /// Reports whether the value is in use, and frees it otherwise.
     fn is_held(&mut self) -> bool {
         match self {
             Self::Held(value) if value.strong_count() == 0 => {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_nobody_reads_any_more_give_way() {
+    fn values_that_are_no_longer_read_are_evicted() {
         let kind = kind(10, 1 << 20);
         let objects = objects(&kind, 20);
         let (old, new) = objects.split_at(10);

@@ -1,7 +1,7 @@
 //! [`StoredObject`]: one object as it is cached, of any kind.
 //!
 //! It keeps the JSON without managedFields, plain or compressed, and the position of the metadata in it: names, labels
-//! and owners are read from the bytes on demand. A decoded value is shared while somebody holds it, and kept within the
+//! and owners are read from the bytes on demand. A decoded value is shared while it is in use, and kept within the
 //! limits of `decoded`.
 
 use std::any::Any;
@@ -212,7 +212,7 @@ impl StoredObject {
         }
     }
 
-    /// Decodes the object, or returns the value that somebody else has decoded and still holds, or that the cache keeps
+    /// Decodes the object, or returns the value that is already decoded and in use, or that the cache keeps
     /// within its [`DecodedLimits`](crate::DecodedLimits).
     ///
     /// # Errors
@@ -255,7 +255,7 @@ impl StoredObject {
         }
     }
 
-    /// Shares a value with others while somebody holds it.
+    /// Shares a value with other readers while it is in use.
     fn share(self: &Arc<Self>, value: &Arc<dyn Any + Send + Sync>) {
         let mut typed = self.typed.lock();
         if matches!(*typed, Typed::Kept { .. }) {

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn delays_begin_anew_only_after_a_quiet_time() {
+    async fn delays_start_over_only_after_a_quiet_time() {
         let mut backoff = Backoff::new(BackoffSettings {
             jitter: 0.0,
             ..BackoffSettings::default()

@@ -141,7 +141,7 @@ impl Reflector {
         self.watch(stream).await
     }
 
-    /// Waits before retrying. The error is visible to those who wait for the cache.
+    /// Waits before retrying. The error is visible to tasks that wait for the cache.
     pub(super) async fn back_off(&mut self, error: ReflectorError) {
         let wait = self.next_delay(&error);
         self.monitor.failed(self.source, error);

@@ -1,4 +1,4 @@
-//! [`Reflector`]: keeps up with one resource, whatever happens to the connection.
+//! [`Reflector`]: keeps up with one resource across connection failures.
 //!
 //! | module | contents |
 //! |---|---|

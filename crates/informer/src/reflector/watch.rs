@@ -115,7 +115,10 @@ impl Reflector {
                     tracing::info!(silence = ?self.config.silence, "watch went silent");
                     return End::Closed;
                 }
-                Ok(None) => return End::Closed,
+                Ok(None) => {
+                    self.monitor.metrics.ended_watches.inc();
+                    return End::Closed;
+                }
                 Ok(Some(Err(error))) => {
                     self.monitor.metrics.broken_streams.inc();
                     tracing::debug!(%error, "watch broke off");

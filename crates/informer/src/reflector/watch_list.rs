@@ -1,7 +1,7 @@
 //! Filling by a watch that begins with the existing objects.
 //!
 //! The objects are collected until the marker says that they are complete; then they are pushed as one step and the
-//! same stream goes on as a watch.
+//! same stream continues as a watch.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -106,7 +106,7 @@ impl IndexFn {
         Self::new(|object| vec![object.namespace().unwrap_or_default().to_owned()])
     }
 
-    /// Computes the values of an object. A function that panics yields none, and the cache goes on.
+    /// Computes the values of an object. A function that panics yields none, and the cache continues.
     pub(super) fn values(&self, object: &Arc<StoredObject>) -> Vec<String> {
         catch_unwind(AssertUnwindSafe(|| (self.0)(object))).unwrap_or_else(|_| {
             tracing::error!(key = %object.key(), "index function panicked");

@@ -94,7 +94,7 @@ impl Indexer {
     }
 
     /// Waits until the cache shows that resource version or a newer one. The response to a write contains its version,
-    /// so waiting for it makes one's own write visible.
+    /// so waiting for it makes the caller's own write visible.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! A persistent map: cloning is free, and a change copies the few nodes on its path unless nobody else holds them.
+//! A persistent map: cloning is free, and a change copies the few nodes on its path that are shared.
 //!
-//! A hash trie, sixteen ways, with small leaves. Values lie beside their hashes, so that a search looks at no other value
+//! A hash trie, sixteen ways, with small leaves. Values are stored with their hashes, so that a search compares no other value
 //! than the right one: each would be a wait for memory. The hash is seeded per process, so that names cannot be chosen
 //! to collide.
 

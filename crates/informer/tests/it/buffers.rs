@@ -107,7 +107,7 @@ async fn for_a_coalescing_reader_one_event_an_object_waits() {
 
 /// A reader that goes away holds nobody up.
 #[tokio::test(start_paused = true)]
-async fn a_bounded_reader_that_goes_lets_the_watch_go_on() {
+async fn a_bounded_reader_that_leaves_unblocks_the_watch() {
     let server = Server::new(3);
     let (informer, reader, _history) = sleeper(&server, Buffer::Bounded(1)).await;
     let (other, _registration) = History::of(&informer, SubscribeOptions::default());

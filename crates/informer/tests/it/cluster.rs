@@ -173,7 +173,7 @@ async fn the_cache_follows_the_server() {
 
 // A write is read back as soon as the cache shows its revision.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_reads_ones_own_writes() {
+async fn readers_see_their_own_writes() {
     servers("writes", async |client, namespace| {
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &namespace);
         maps.create(&PostParams::default(), &map("m", "red"))

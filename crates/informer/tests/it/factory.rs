@@ -152,7 +152,7 @@ async fn the_last_user_of_any_kind_ends_the_watch() {
     assert!(!metadata.is_empty());
     assert_eq!(factory.len(), 1);
     drop(metadata);
-    // A reader is a user, and is still told.
+    // A reader is a user, and is still notified.
     maps.create("more").await;
     while events.next().await.unwrap().key().name() != "more" {}
     drop(events);
@@ -168,7 +168,7 @@ async fn the_last_user_of_any_kind_ends_the_watch() {
 
 // Another scope is another cache.
 #[tokio::test(start_paused = true)]
-async fn scopes_are_told_apart() {
+async fn scopes_are_distinguished() {
     let (cluster, _) = cluster().await;
     let factory = SharedInformerFactory::builder(cluster.client())
         .fields("metadata.name!=m1")

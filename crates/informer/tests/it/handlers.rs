@@ -1,4 +1,4 @@
-//! Readers: when they come, what they are told, how far they may fall behind.
+//! Readers: when they come, what they receive, how far they may fall behind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -110,7 +110,7 @@ async fn an_empty_list_syncs_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_removed_handler_is_told_nothing_more() {
+async fn a_removed_handler_receives_no_more_events() {
     let server = filled(3);
     let (informer, history, _kept) = server.informer(config());
     converged(&server, &informer, &history).await;
@@ -174,7 +174,7 @@ async fn a_resync_shows_everything_to_those_who_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_relist_tells_what_changed_and_shows_the_rest_to_those_who_resync() {
+async fn a_relist_reports_changes_and_resyncs_the_rest() {
     let server = filled(4);
     let (informer, history, _handler) = server.informer(config());
     let (resynced, _registration) =
@@ -198,7 +198,7 @@ async fn a_relist_tells_what_changed_and_shows_the_rest_to_those_who_resync() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_uid_under_the_same_name_is_told_as_such() {
+async fn another_uid_under_the_same_name_is_reported() {
     let server = filled(1);
     let (informer, history, _handler) = server.informer(config());
     converged(&server, &informer, &history).await;
@@ -339,7 +339,7 @@ async fn a_deletion_that_a_list_found_out_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_handler_twice_is_told_twice() {
+async fn a_handler_that_is_added_twice_is_called_twice() {
     let server = filled(3);
     let (informer, history, _handler) = server.informer(config());
     let calls = Arc::new(AtomicUsize::new(0));
@@ -358,7 +358,7 @@ async fn the_same_handler_twice_is_told_twice() {
     assert_eq!(calls.load(Ordering::SeqCst), 7);
 }
 
-// One that has not been told anything yet ends as well.
+// One that has not received anything yet ends as well.
 #[tokio::test(start_paused = true)]
 async fn a_handler_ends_though_the_informer_never_started() {
     let server = filled(1);

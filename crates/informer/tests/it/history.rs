@@ -1,6 +1,6 @@
-//! [`History`]: a reader's events, checked against what a cache can be told.
+//! [`History`]: a reader's events, checked against what a cache can report.
 //!
-//! The events are replayed into a model. Each must fit what was told before; what the model holds at the end must be what
+//! The events are replayed into a model. Each must fit what was delivered before; what the model holds at the end must be what
 //! the server holds.
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ struct State {
 }
 
 impl History {
-    /// Records what a handler of `informer` is told.
+    /// Records what a handler of `informer` receives.
     pub(crate) fn of<K>(
         informer: &SharedInformer<K>,
         options: SubscribeOptions,
@@ -49,7 +49,7 @@ impl History {
         self.0.lock().told.clone()
     }
 
-    /// Nothing that it was told contradicts what it was told before.
+    /// Nothing that it received contradicts what it received before.
     #[track_caller]
     pub(crate) fn assert_consistent(&self) {
         let state = self.0.lock();
@@ -106,7 +106,7 @@ impl History {
             } => {
                 let line = format!("- {key}@{} exact={exact}", last.resource_version());
                 state.model.remove(&key);
-                // A deletion that was found out shows the last state that was told. One that was seen may be of an
+                // A deletion that was found out shows the last state that was delivered. One that was seen may be of an
                 // object that nobody knew.
                 (line, *exact || known == Some(version(last)))
             }

@@ -13,6 +13,5 @@ mod objects;
 mod queues;
 mod reflector;
 mod requests;
-mod rules;
 mod simulated;
 mod sockets;

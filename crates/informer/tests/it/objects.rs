@@ -107,7 +107,7 @@ fn managed_fields_are_cut_out_wherever_they_stand() {
 }
 
 #[test]
-fn a_decoded_value_is_shared_while_somebody_holds_it() {
+fn a_decoded_value_is_shared_while_in_use() {
     let object = pods(Compression::None)
         .object(pod().to_string().as_bytes())
         .unwrap();
@@ -137,7 +137,7 @@ fn the_type_is_known_though_items_of_a_list_do_not_say_it() {
 }
 
 #[test]
-fn what_cannot_be_decoded_is_reported_and_counted() {
+fn objects_that_cannot_be_decoded_are_reported_and_counted() {
     let mut wrong = pod();
     wrong["spec"] = json!({"containers": "many"});
     let object = pods(Compression::None)
@@ -150,7 +150,7 @@ fn what_cannot_be_decoded_is_reported_and_counted() {
 }
 
 #[test]
-fn what_is_no_object_is_rejected() {
+fn values_that_are_not_objects_are_rejected() {
     let ingest = pods(Compression::None);
     for json in [
         "",
@@ -208,7 +208,7 @@ proptest! {
     }
 }
 
-// An object that says what it is behind its metadata is not told so twice.
+// An object that says what it is behind its metadata does not get its kind twice.
 #[test]
 fn a_type_is_found_wherever_it_stands() {
     for json in [

@@ -81,7 +81,7 @@ async fn coalescing_keeps_the_newest_of_each_object_and_nothing_passes_a_relist(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_popped_is_not_merged_into() {
+async fn popped_deltas_are_not_merged_into() {
     let queue = DeltaQueue::coalescing(100);
     queue.push(0, Delta::Added(object("a", 1))).await;
     queue.push(0, Delta::Added(object("b", 2))).await;

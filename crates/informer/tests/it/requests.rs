@@ -28,7 +28,7 @@ fn noted() -> (kube::Client, RecordedRequest) {
 }
 
 #[tokio::test]
-async fn requests_say_what_was_asked_for() {
+async fn requests_have_the_requested_options() {
     let (client, asked) = noted();
     let selection = Selection {
         labels: Some("a in (b,c)".to_owned()),

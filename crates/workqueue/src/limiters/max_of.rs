@@ -22,7 +22,7 @@ pub struct MaxOfRateLimiter<K> {
 }
 
 impl<K> MaxOfRateLimiter<K> {
-    /// Combines these limiters. Without any there is no delay.
+    /// Combines these limiters. An empty list means no delay.
     pub fn new(limiters: impl IntoIterator<Item = Arc<dyn RateLimiter<K>>>) -> Self {
         Self {
             limiters: limiters.into_iter().collect(),

@@ -62,6 +62,15 @@ pub trait RateLimiter<K>: Send + Sync {
 /// and a bucket of 100 tokens that earns 10 a second for the whole queue.
 ///
 /// After a hundred failures at once, all keys share those 10 attempts a second.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_workqueue::{RateLimiter, default_controller_rate_limiter};
+///
+/// let limiter = default_controller_rate_limiter::<&str>();
+/// assert_eq!(limiter.when(&"a"), Duration::from_millis(5));
+/// assert_eq!(limiter.when(&"a"), Duration::from_millis(10));
+/// ```
 pub fn default_controller_rate_limiter<K: Key>() -> MaxOfRateLimiter<K> {
     let each =
         ItemExponentialFailureRateLimiter::new(Duration::from_millis(5), Duration::from_secs(1000));
@@ -72,6 +81,14 @@ pub fn default_controller_rate_limiter<K: Key>() -> MaxOfRateLimiter<K> {
 }
 
 /// Returns client-go's limiter for single keys: 1 ms, doubled with each failure up to 1000 s.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_workqueue::{RateLimiter, default_item_based_rate_limiter};
+///
+/// let limiter = default_item_based_rate_limiter::<&str>();
+/// assert_eq!(limiter.when(&"a"), Duration::from_millis(1));
+/// ```
 pub fn default_item_based_rate_limiter<K: Key>() -> ItemExponentialFailureRateLimiter<K> {
     ItemExponentialFailureRateLimiter::new(Duration::from_millis(1), Duration::from_secs(1000))
 }

@@ -12,7 +12,7 @@
 //!
 //! A queue [with a name](crate::WorkQueueBuilder::name) keeps them itself: take a
 //! [snapshot](crate::WorkQueue::snapshot) and [write it](write_metrics). Provide a [`MetricsProvider`] to receive every
-//! change instead. There is no global registry, and a queue without a name measures nothing.
+//! change instead. There is no global registry, and a queue without a name records no metrics.
 
 mod exposition;
 mod recorder;

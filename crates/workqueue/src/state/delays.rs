@@ -158,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_due_first_comes_first_whatever_was_set_and_removed(
+        fn keys_are_due_in_order_after_any_changes(
             steps in prop::collection::vec((0u32..20, prop::option::of(0u64..50)), 0..200)
         ) {
             let mut delays = Delays::default();

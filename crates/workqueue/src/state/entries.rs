@@ -3,7 +3,7 @@
 //! A key is hashed once when it is added. The hash stays with its slot, so removing from and growing the table hash
 //! nothing again. A slot's number does not change while its key is known.
 //!
-//! A key that is no longer used is not forgotten at once: most come again soon, and are then found where they were.
+//! A key that is no longer used is not forgotten at once: most are added again soon, and are then found in their old slot.
 //! Once [`IDLE`] of them have gathered, those that did not come again leave together. That costs a fraction of leaving
 //! one by one: with a million keys every access to the table waits for memory, and these waits overlap.
 
@@ -104,7 +104,7 @@ impl<K> Entries<K> {
         }
     }
 
-    /// Reports whether no slot is in use, so that what is kept per slot can be freed.
+    /// Reports whether no slot is in use, so that the memory of slots can be freed.
     pub(super) fn is_void(&self) -> bool {
         self.slots.len() == 0
     }

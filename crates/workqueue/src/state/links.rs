@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_first_leaves_first() {
+    fn links_are_first_in_first_out() {
         let (mut links, mut list) = (Links::default(), List::EMPTY);
         for slot in [3, 1, 2] {
             list.push(&mut links, slot);

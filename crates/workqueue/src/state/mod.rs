@@ -45,7 +45,7 @@ use crate::{
     metrics::Recorder,
 };
 
-/// The maximum number of delayed adds that become ready at once, since everybody else waits meanwhile.
+/// The maximum number of delayed adds that become ready at once, since all other operations wait meanwhile.
 const BATCH: usize = 256;
 
 /// The state of a queue.

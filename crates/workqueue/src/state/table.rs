@@ -17,7 +17,7 @@ const SPLIT: usize = 1 << 15;
 /// The number of cells of the smallest part that is not empty.
 const SMALLEST: usize = 16;
 
-/// A slot with the hash of its key, so that neither growing nor most collisions look at the slots.
+/// A slot with the hash of its key, so that neither growing nor most collisions access the slots.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     hash: u32,

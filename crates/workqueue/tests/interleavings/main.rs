@@ -2,7 +2,7 @@
 //!
 //! The sources of the crate are compiled here a second time, with the lock of `shuttle` and a clock of the test's own in
 //! place of the [`sync`] module; hence a test program beside `it`. Each test runs some thousand schedules, and fails if in
-//! any of them an assertion does or all threads wait for ever.
+//! any of them an assertion does or all threads wait forever.
 
 #![allow(dead_code, unreachable_pub, unused_imports, missing_docs)]
 

@@ -129,7 +129,7 @@ fn a_drain_ends_only_when_everything_was_worked_on() {
 }
 
 #[test]
-fn what_is_to_run_again_runs_before_the_drain_ends() {
+fn keys_that_must_run_again_do_so_before_the_drain_ends() {
     races(|| {
         let queue = WorkQueue::<usize>::new();
         let (running, runs) = (Arc::default(), Arc::default());
@@ -165,7 +165,7 @@ fn a_shutdown_always_ends_a_drain() {
 }
 
 #[test]
-fn a_worker_that_leaves_when_it_is_called_takes_no_key_with_it() {
+fn a_worker_that_leaves_when_woken_loses_no_key() {
     races(|| {
         let queue = WorkQueue::new();
         let leaving = thread::spawn({
@@ -217,7 +217,7 @@ fn two_adds_wake_two_workers() {
 }
 
 #[test]
-fn a_delayed_key_comes_whoever_keeps_the_time() {
+fn a_delayed_key_is_queued_by_any_timekeeper() {
     races(|| {
         let queue = WorkQueue::new();
         let workers: Vec<_> = (0..2)

@@ -46,7 +46,7 @@ async fn a_waiting_worker_gets_a_delayed_key_on_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_waits_already_hears_of_an_earlier_key() {
+async fn an_earlier_key_wakes_a_waiting_worker() {
     let queue = WorkQueue::new();
     queue.add_after("late", ms(500));
     let start = Instant::now();
@@ -60,7 +60,7 @@ async fn a_worker_that_waits_already_hears_of_an_earlier_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_waited_for_a_cancelled_key_hears_of_the_next() {
+async fn a_worker_that_waited_for_a_cancelled_key_gets_the_next() {
     let queue = WorkQueue::new();
     queue.add_after("a", ms(10));
     let start = Instant::now();
@@ -111,7 +111,7 @@ async fn the_earliest_of_two_delays_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_latest_counts_where_that_is_asked_for() {
+async fn the_latest_delay_counts_if_configured() {
     for delays in [[ms(50), ms(500)], [ms(500), ms(50)]] {
         let queue = WorkQueue::new();
         for delay in delays {
@@ -149,7 +149,7 @@ async fn a_delayed_key_can_be_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_due_cannot_be_cancelled() {
+async fn due_keys_cannot_be_cancelled() {
     let queue = WorkQueue::new();
     queue.add_after("a", ms(50));
     advance(ms(50)).await;
@@ -194,7 +194,7 @@ async fn one_run_answers_for_all_adds_where_delays_are_merged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_due_first_comes_first_and_of_two_what_was_added_first() {
+async fn keys_are_handed_out_by_due_time_then_by_order() {
     // client-go's CopyShifting, and ties
     let queue = WorkQueue::new();
     for (key, delay) in [("d", 300), ("c", 200), ("a", 100), ("b", 100)] {
@@ -205,7 +205,7 @@ async fn what_is_due_first_comes_first_and_of_two_what_was_added_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_became_due_goes_before_what_was_added_after() {
+async fn due_keys_precede_keys_that_were_added_later() {
     let queue = WorkQueue::new();
     queue.add_after("due", ms(10));
     advance(ms(20)).await;
@@ -228,7 +228,7 @@ async fn delayed_keys_are_dropped_by_a_shutdown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_endless_delay_is_no_trouble() {
+async fn an_endless_delay_is_handled() {
     let queue = WorkQueue::new();
     queue.add_after("a", Duration::MAX);
     assert!(queue.due(&"a").is_some());

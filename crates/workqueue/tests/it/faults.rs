@@ -63,7 +63,7 @@ async fn an_aborted_worker_hands_the_key_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_million_keys_requeued_at_once_all_come_back_once() {
+async fn a_million_requeued_keys_each_come_back_once() {
     const KEYS: usize = 1_000_000;
     let delay = Duration::from_millis(5);
     let queue = WorkQueue::builder()
@@ -134,7 +134,7 @@ fn many_threads_never_have_the_same_key_and_lose_none() {
 }
 
 #[test]
-fn memory_is_given_back_after_a_burst() {
+fn memory_is_released_after_a_burst() {
     let queue = WorkQueue::new();
     for round in 0..2 {
         for key in 0..200_000u32 {

@@ -81,7 +81,7 @@ async fn all_keys_share_the_tokens_of_a_bucket() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn odd_buckets_wait_for_ever_or_not_at_all() {
+async fn odd_buckets_wait_forever_or_not_at_all() {
     // As golang.org/x/time/rate does
     let never = Duration::from_nanos(i64::MAX as u64);
     assert_eq!(
@@ -152,7 +152,7 @@ async fn many_failures_at_once_share_ten_attempts_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_key_comes_back_after_the_limiters_delay() {
+async fn a_failed_key_is_retried_after_the_limiters_delay() {
     let queue = WorkQueue::builder()
         .rate_limiter(ItemExponentialFailureRateLimiter::new(ms(1), ms(1000)))
         .build();

@@ -18,7 +18,7 @@ fn ms(ms: u64) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_happens_is_counted_as_client_go_counts_it() {
+async fn metrics_count_like_those_of_client_go() {
     let queue = WorkQueue::builder().name("test").build();
     let now = || queue.snapshot().expect("it has a name");
     queue.add("a");
@@ -152,7 +152,7 @@ fn written(queue: QueueSnapshot, depth: Depth) -> String {
     out.finish()
 }
 
-/// Notes what it is told.
+/// Records what is reported to it.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<String>>>);
 
@@ -196,7 +196,7 @@ impl QueueMetrics for Notes {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_is_told_everything() {
+async fn a_provider_receives_all_metrics() {
     let notes = Notes::default();
     let queue = WorkQueue::builder()
         .name("pods")

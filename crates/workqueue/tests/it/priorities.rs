@@ -92,7 +92,7 @@ fn how_often_lower_ones_have_a_turn_can_be_said() {
 }
 
 #[test]
-fn lower_ones_may_starve_where_that_is_asked_for() {
+fn lower_priorities_may_starve_if_configured() {
     let queue = WorkQueue::builder().strict_priorities().build();
     assert!(turns_under_load(&queue, &[-1], 1000).is_empty());
     assert_eq!(queue.status().queued, 1001);

@@ -17,7 +17,7 @@ fn adds_after_a_shutdown_are_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_waiting_workers_hear_of_a_shutdown() {
+async fn a_shutdown_wakes_all_waiting_workers() {
     let queue = WorkQueue::<u8>::new();
     let workers: Vec<_> = (0..100)
         .map(|_| {

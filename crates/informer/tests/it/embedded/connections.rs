@@ -73,7 +73,7 @@ async fn connections_that_go_silent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_listens() {
+async fn connections_are_refused() {
     let refused = || std::iter::repeat_n(Strike::NoConnection, 5);
     survives(
         "no connection",

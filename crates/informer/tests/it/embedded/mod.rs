@@ -74,7 +74,7 @@ impl Maps {
     }
 }
 
-/// An informer on a server that may misbehave, and a history of what a handler is told.
+/// An informer on a server that may misbehave, and a history of what a handler receives.
 pub(crate) struct Watched {
     pub(crate) informer: SharedInformer<ConfigMap>,
     pub(crate) history: History,

@@ -1,5 +1,5 @@
 //! The table of faults, on a server in memory that misbehaves on request: after each, the cache holds what the server holds,
-//! and readers were told a history that leads there. Every row runs with several seeds, and with and without watches that
+//! and readers received a history that leads there. Every row runs with several seeds, and with and without watches that
 //! begin with the objects there are. The same rows run on the embedded server in [`embedded`](crate::embedded).
 
 mod connections;

@@ -114,7 +114,7 @@ async fn a_given_page_size_is_always_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_table_is_no_list() {
+async fn a_table_is_not_a_list() {
     let table = r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"x"}}],"metadata":{"resourceVersion":"1"}}"#;
     let replay = Replay::new()
         .without_watch_list()
@@ -127,7 +127,7 @@ async fn a_table_is_no_list() {
 
 // With the reason, which client-go does not give.
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_sync_is_told_what_is_in_the_way() {
+async fn waiting_for_sync_reports_the_obstacle() {
     let mut replay = Replay::new().without_watch_list();
     for _ in 0..50 {
         replay = replay.list(Response::refuse(status(403, "Forbidden")));

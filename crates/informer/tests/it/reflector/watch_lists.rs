@@ -9,7 +9,7 @@ use super::{bookmark, error, event, later, list_at, names, object, page, start, 
 use crate::simulated::{config, expired, status};
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_with_initial_events_fills_at_its_marker_and_goes_on() {
+async fn a_watch_with_initial_events_fills_at_its_marker_and_continues() {
     let replay = Replay::new().watch(
         Response::bytes(event("ADDED", &object("a", 9)))
             .then(event("ADDED", &object("b", 3)))
@@ -80,7 +80,7 @@ async fn too_many_requests_are_waited_for_and_an_expired_watch_list_is_not() {
     assert!(asked.iter().all(|asked| list_at(asked).is_none()));
 }
 
-// Ours waits, and does not try for ever.
+// Ours waits, and does not try forever.
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_ends_before_its_marker_twice_becomes_a_list() {
     let early = || Response::bytes(event("ADDED", &object("a", 1)));

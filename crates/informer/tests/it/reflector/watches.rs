@@ -149,7 +149,7 @@ async fn an_object_that_the_server_cannot_read_disappears_by_a_list() {
 
 // An object that cannot be cached moves nothing.
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_cached_is_reported_and_does_not_move_the_revision() {
+async fn uncacheable_objects_are_reported_and_do_not_move_the_revision() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(5, "", &["a"]))
@@ -170,7 +170,7 @@ async fn what_cannot_be_cached_is_reported_and_does_not_move_the_revision() {
 
 // Ours: a watch that goes silent is noticed.
 #[tokio::test(start_paused = true)]
-async fn a_silent_watch_is_begun_anew_where_it_ended() {
+async fn a_silent_watch_is_resumed_where_it_ended() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(5, "", &["a"]))
@@ -186,7 +186,7 @@ async fn a_silent_watch_is_begun_anew_where_it_ended() {
 
 // A watch from no revision sends what is there, in no order; only then revisions count.
 #[tokio::test(start_paused = true)]
-async fn what_is_there_at_no_revision_does_not_move_it() {
+async fn objects_without_a_revision_do_not_move_it() {
     let replay = Replay::new()
         .without_watch_list()
         .list(Response::bytes(
@@ -233,7 +233,7 @@ async fn a_bookmark_that_goes_backwards_lists_the_newest() {
 
 // Without a revision nobody can say that nothing has changed.
 #[tokio::test(start_paused = true)]
-async fn an_object_without_a_revision_is_always_told() {
+async fn an_object_without_a_revision_is_always_reported() {
     use kubewright_informer::{Cause, Event, SubscribeOptions};
 
     let bare = r#"{"metadata":{"name":"a","uid":"a"}}"#;

@@ -274,7 +274,7 @@ impl Server {
             .collect()
     }
 
-    /// An informer on this server, and a history of what a handler is told.
+    /// An informer on this server, and a history of what a handler receives.
     pub(crate) fn informer(
         &self,
         config: InformerConfig,
