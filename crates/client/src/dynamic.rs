@@ -67,6 +67,10 @@ impl DynamicClient {
     }
 
     /// Returns a client for a kind. The namespace is ignored for cluster-scoped kinds.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server does not have the kind, or if discovery fails.
     pub async fn kind(
         &self,
         kind: &GroupVersionKind,
@@ -84,6 +88,10 @@ impl DynamicClient {
     }
 
     /// Returns a client for the resource of an object. The namespace defaults to the client's own.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object has no kind, if the server does not have it, or if discovery fails.
     pub async fn for_object(&self, object: &DynamicObject) -> Result<DynamicResource> {
         let types = object.types.as_ref();
         let kind = types

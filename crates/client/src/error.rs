@@ -113,11 +113,29 @@ pub fn find_source<'a, E: StdError + 'static>(
 
 /// Reports whether the server rejected a write because the object has changed meanwhile, or because another field manager
 /// owns a field. Sees through wrappers, as [`api_status`] does.
+///
+/// ```
+/// use kube::core::Status;
+/// use kubewright_client::{BoxError, is_conflict};
+///
+/// let status = Status::failure("the object has been modified", "Conflict").with_code(409);
+/// let error: BoxError = kube::Error::Api(Box::new(status)).into();
+/// assert!(is_conflict(&*error));
+/// ```
 pub fn is_conflict(error: &(dyn StdError + 'static)) -> bool {
     has(api_status(error), "Conflict", Some(409))
 }
 
 /// Reports whether the object or the resource does not exist. Sees through wrappers, as [`api_status`] does.
+///
+/// ```
+/// use kube::core::Status;
+/// use kubewright_client::{BoxError, is_not_found};
+///
+/// let status = Status::failure("pods \"web\" not found", "NotFound").with_code(404);
+/// let error: BoxError = kube::Error::Api(Box::new(status)).into();
+/// assert!(is_not_found(&*error));
+/// ```
 pub fn is_not_found(error: &(dyn StdError + 'static)) -> bool {
     has(api_status(error), "NotFound", Some(404))
 }

@@ -6,7 +6,7 @@ use kube::core::Status;
 
 use crate::error::{Error, api_status, has};
 
-/// Questions about the server's answer, for every error that carries or wraps one: [`Error`], [`kube::Error`], boxed
+/// Predicates on the server's response, for every error that carries or wraps one: [`Error`], [`kube::Error`], boxed
 /// errors, `anyhow::Error`.
 ///
 /// ```

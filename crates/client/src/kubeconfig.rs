@@ -39,7 +39,7 @@
 //! | overriding server, CA, token and so on | also resets dependent settings | fields of [`kube::Config`] can be set, without such rules |
 //! | credentials for `http` servers\* | are not sent | are sent |
 //! | a token together with a password\* | is an error | the password wins |
-//! | a token together with a token file | the token is used first, the file later | the token is used for ever |
+//! | a token together with a token file | the token is used first, the file later | the token is used forever |
 //! | impersonated groups without a user\* | are an error | are sent; the server rejects them |
 //! | plugins without `apiVersion` or `interactiveMode`\* | are an error | are accepted |
 //! | the service account of a pod | is used if there is no kubeconfig | is used if the kubeconfig cannot be used for any reason |
@@ -58,7 +58,7 @@
 //! - Writing and locking kubeconfig files.
 //! - A timeout as an override: use [`ClientOptions::timeout`](crate::ClientOptions::timeout).
 //! - New credentials after a 401, whether from a plugin or from a token file: create a new client. A token without an expiry
-//!   that came from a plugin is used for ever.
+//!   that came from a plugin is used forever.
 //! - Renewal of client certificates. A client whose certificate came from a plugin knows
 //!   [until when](kube::Client::valid_until) it is valid.
 //! - Rereading the CA file of a kubeconfig.

@@ -79,6 +79,10 @@ impl DiscoveryClient {
     }
 
     /// Returns the version of the server.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached.
     pub async fn server_version(&self) -> Result<Info> {
         self.get("/version", aggregated::ACCEPT_LEGACY)
             .await?
@@ -86,6 +90,10 @@ impl DiscoveryClient {
     }
 
     /// Reports whether the server has a resource.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached, except if it does not have the group version.
     pub async fn is_enabled(&self, resource: &GroupVersionResource) -> Result<bool> {
         match self.resources(&resource.group_version()).await {
             Ok(list) => Ok(list.resources.iter().any(|r| r.name == resource.resource)),
@@ -96,6 +104,10 @@ impl DiscoveryClient {
 
     /// Returns the paths of the OpenAPI documents: for each group version, such as `apis/apps/v1`, the URL with a hash
     /// of its content.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached.
     pub async fn openapi_v3_paths(&self) -> Result<BTreeMap<String, String>> {
         #[derive(Deserialize)]
         struct Paths {
@@ -117,6 +129,10 @@ impl DiscoveryClient {
     }
 
     /// Returns the OpenAPI document of a group version.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached.
     pub async fn openapi_v3(&self, version: &GroupVersion) -> Result<Value> {
         let path = format!("/openapi/v3{}", path::of_group_version(version));
         self.get(&path, aggregated::ACCEPT_LEGACY).await?.object()

@@ -2,7 +2,7 @@
 //!
 //! The files are kubectl's: `servergroups.json`, and `<group>/<version>/serverresources.json`. A file is valid while it
 //! is younger than the time to live; after [`invalidate`](Discovery::invalidate) only files that this cache wrote are.
-//! Files are written under another name and then renamed, so nobody reads half of one. Undecodable, empty and failed
+//! Files are written under another name and then renamed, so that no reader sees half of one. Undecodable, empty and failed
 //! contents count as absent, and a disk that cannot be written to costs nothing but the cache.
 
 use std::{

@@ -10,17 +10,29 @@ macro_rules! inherent {
     ($(impl<$($d:ident)?> $discovery:ty;)+) => {$(
         impl<$($d: Discovery)?> $discovery {
             /// Returns the groups and their versions, the core group first.
+            ///
+            /// # Errors
+            ///
+            /// Fails if the server rejects the request or cannot be reached.
             pub async fn groups(&self) -> Result<Vec<APIGroup>> {
                 Discovery::groups(self).await
             }
 
             /// Returns the resources of a group version.
+            ///
+            /// # Errors
+            ///
+            /// Fails if the server rejects the request or cannot be reached.
             pub async fn resources(&self, version: &GroupVersion) -> Result<APIResourceList> {
                 Discovery::resources(self, version).await
             }
 
-            /// Returns all groups and resources. An error means that nothing could be discovered at all; partial failures
+            /// Returns all groups and resources. An error means that nothing could be discovered; partial failures
             /// are in [`failures`](Discovered::failures).
+            ///
+            /// # Errors
+            ///
+            /// Fails if nothing could be discovered.
             pub async fn discover(&self) -> Result<Discovered> {
                 Discovery::discover(self).await
             }

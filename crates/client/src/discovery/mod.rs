@@ -51,6 +51,24 @@ use kubewright_machinery::gvk::{GroupResource, GroupVersion};
 use crate::error::{Error, Result};
 
 /// A source of discovery information.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_client::{Discovery, DiscoveryClient, MemoryCache};
+///
+/// /// Counts the kinds that a source of discovery information knows.
+/// async fn count(discovery: &dyn Discovery) -> usize {
+///     let groups = discovery.discover().await.unwrap();
+///     groups.resources.len()
+/// }
+///
+/// let live = DiscoveryClient::new(client);
+/// let cached = MemoryCache::new(live.clone());
+/// assert_eq!(count(&live).await, count(&cached).await);
+/// # });
+/// ```
 #[async_trait]
 pub trait Discovery: Send + Sync {
     /// Returns the groups and their versions, the core group first.
@@ -59,7 +77,7 @@ pub trait Discovery: Send + Sync {
     /// Returns the resources of a group version.
     async fn resources(&self, version: &GroupVersion) -> Result<APIResourceList>;
 
-    /// Returns all groups and resources. An error means that nothing could be discovered at all; partial failures are
+    /// Returns all groups and resources. An error means that nothing could be discovered; partial failures are
     /// in [`failures`](Discovered::failures).
     async fn discover(&self) -> Result<Discovered>;
 

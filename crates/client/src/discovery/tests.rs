@@ -1,4 +1,4 @@
-//! Aggregated discovery taken apart, and what is preferred.
+//! Parsing of aggregated discovery, and preferred versions.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup;
 use kube::client::APIGroupDiscoveryList;
@@ -95,7 +95,7 @@ fn every_resource_is_preferred_once() {
 }
 
 #[test]
-fn the_content_type_tells_aggregated_discovery() {
+fn the_content_type_identifies_aggregated_discovery() {
     for (content_type, is) in [
         (
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",

@@ -59,6 +59,10 @@ impl<T: DeserializeOwned, F: Form<T>> Listing<T, F> {
     }
 
     /// Returns the next item; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the response breaks off, or if an item cannot be decoded.
     pub async fn next(&mut self) -> Result<Option<T>> {
         loop {
             if let Some(item) = self.decoder.next()? {
@@ -91,6 +95,10 @@ impl<T: DeserializeOwned, F: Form<T>> Listing<T, F> {
     }
 
     /// Collects the whole list.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`next`](Self::next).
     pub async fn collect(mut self) -> Result<ObjectList<T>>
     where
         T: Clone,

@@ -55,6 +55,10 @@ where
     }
 
     /// Returns a whole list, requested in pages. The resource version is that of the first page.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached, or if an item cannot be decoded.
     pub async fn list_paged(&self, params: &ListParams) -> Result<ObjectList<T>> {
         let mut pages = self.pages(params);
         let Some(mut whole) = pages.next().await? else {
@@ -85,6 +89,10 @@ where
     F: Form<T>,
 {
     /// Returns the next page; `None` at the end, and after an error.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached, or if an item cannot be decoded.
     pub async fn next(&mut self) -> Result<Option<ObjectList<T>>> {
         let Some(params) = self.params.take() else {
             return Ok(None);

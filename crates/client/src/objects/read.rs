@@ -24,6 +24,10 @@ where
     }
 
     /// Returns the object of that name, at a given resource version.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached, or if the object cannot be decoded.
     pub async fn get_with(&self, name: &str, params: &GetParams) -> Result<T> {
         let request = self.collection()?.get(&self.below(name)?, params);
         let answer = response::exchange(&self.client, ready(request, F::ONE)?).await?;
@@ -31,6 +35,10 @@ where
     }
 
     /// Returns the object of that name; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`get`](Self::get), except if the object does not exist.
     pub async fn get_opt(&self, name: &str) -> Result<Option<T>> {
         match self.get(name).await {
             Ok(object) => Ok(Some(object)),
@@ -40,11 +48,19 @@ where
     }
 
     /// Returns the objects that the parameters select. Items are decoded one by one while the list arrives.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached, or if an item cannot be decoded.
     pub async fn list(&self, params: &ListParams) -> Result<ObjectList<T>> {
         self.list_each(params).await?.collect().await
     }
 
     /// Returns the objects that the parameters select one at a time, so that a long list is never in memory as a whole.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached.
     pub async fn list_each(&self, params: &ListParams) -> Result<Listing<T, F>> {
         let request = self.collection()?.list(params);
         Listing::open(&self.client, ready(request, F::LIST)?).await
@@ -52,6 +68,10 @@ where
 
     /// Watches the objects that the parameters select, from a resource version on: that of a list, `"0"` for any state
     /// first, or `""` for the newest state first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached.
     pub async fn watch(
         &self,
         params: &WatchParams,

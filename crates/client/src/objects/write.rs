@@ -52,6 +52,10 @@ where
     F: Form<T>,
 {
     /// Patches an object.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached, or if the patch cannot be encoded.
     pub async fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -64,6 +68,10 @@ where
     }
 
     /// Deletes an object.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached.
     pub async fn delete(&self, name: &str, params: &DeleteParams) -> Result<Deletion<T>> {
         let request = self.collection()?.delete(&self.below(name)?, params);
         let answer = response::exchange(&self.client, ready(request, F::ONE)?).await?;
@@ -71,6 +79,10 @@ where
     }
 
     /// Deletes all objects that the list parameters select.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached.
     pub async fn delete_collection(&self, params: &DeleteParams, which: &ListParams) -> Result<()> {
         let request = self.collection()?.delete_collection(params, which);
         response::exchange(&self.client, ready(request, F::LIST)?).await?;
@@ -84,6 +96,10 @@ where
     F: Whole<T>,
 {
     /// Creates an object. With a subresource, it is created for the object of that name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached, for example because the object exists.
     pub async fn create(&self, params: &PostParams, object: &T) -> Result<T> {
         let collection = self.collection()?;
         let at = if self.subresource.is_empty() {
@@ -111,12 +127,20 @@ where
     }
 
     /// Replaces the status of the object of that name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached; with a conflict if the object has changed since it was read.
     pub async fn update_status(&self, params: &PostParams, object: &T) -> Result<T> {
         let status = self.clone().subresource("status");
         status.update(params, object).await
     }
 
     /// Applies an object by server-side apply: the field manager owns the fields that it contains.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached; with a conflict if another field manager owns a field with another value.
     pub async fn apply(&self, params: &PatchParams, object: &T) -> Result<T> {
         if object
             .meta()

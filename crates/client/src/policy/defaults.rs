@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns what is sent for a request.
+    /// Returns the request with the defaults.
     async fn sent(method: Method, uri: &str) -> String {
         let layer = DefaultsLayer::new(
             Some("shop/1"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_caller_says_stays() {
+    async fn values_of_the_caller_are_kept() {
         assert_eq!(
             sent(
                 Method::PUT,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_write_of_an_object_is_left_alone() {
+    async fn requests_that_write_no_object_are_left_alone() {
         for (method, uri) in [
             (Method::GET, "/api/v1/pods"),
             (Method::DELETE, "/api/v1/namespaces/a/pods/b"),

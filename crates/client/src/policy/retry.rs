@@ -1,6 +1,6 @@
 //! [`RetryLayer`]: retries when the server asks for it, or when a connection broke during a read.
 //!
-//! A 429 or 5xx *with* a `Retry-After` in seconds is retried after that time, whatever the verb, because the server has
+//! A 429 or 5xx *with* a `Retry-After` in seconds is retried after that time, for every verb, because the server has
 //! not acted on the request. A broken connection is retried after one second, for GET only. A body that cannot be read
 //! twice is sent once.
 

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_gives_up_gives_the_token_back() {
+    async fn cancelled_waits_return_their_token() {
         let bucket = TokenBucket::new(10.0, 1);
         bucket.acquire(None).await.unwrap();
         let gave_up = tokio::time::timeout(TENTH / 2, bucket.acquire(None)).await;

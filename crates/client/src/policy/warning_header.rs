@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_left_out() {
+    fn malformed_warnings_are_skipped() {
         for malformed in [
             "",
             "299",

@@ -1,7 +1,7 @@
 //! [`DiscoveryRestMapper`]: maps kinds to resources and back, by discovery.
 //!
 //! It discovers on the first call, and again whenever something is unknown, so that a CRD that was created a moment ago
-//! is found. Concurrent callers share one discovery; what was unknown then stays unknown for [a
+//! is found. Concurrent callers share one discovery; kinds that were unknown then stay unknown for [a
 //! while](DiscoveryRestMapper::forget_misses_after), so a missing kind does not keep the server busy.
 
 mod snapshot;
@@ -90,6 +90,10 @@ impl DiscoveryRestMapper {
 
     /// Returns the resource of a kind: in the first of these versions that has it, or in the preferred one if none is
     /// given.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server does not have the kind, or if discovery fails.
     pub async fn mapping(&self, kind: &GroupKind, versions: &[&str]) -> Result<RestMapping> {
         let named = versions.iter().map(|version| (*version).to_owned());
         let question = Question::Kind(kind.clone(), named.collect());
@@ -99,6 +103,10 @@ impl DiscoveryRestMapper {
 
     /// Returns all resources that a partial resource may mean, the preferred first. Group and version may be empty, the
     /// group may be a prefix, and the name may be plural, singular or short.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server does not have such a resource, or if discovery fails.
     pub async fn mappings_for(&self, partial: &GroupVersionResource) -> Result<Vec<RestMapping>> {
         let question = Question::Resource(partial.clone());
         self.ask(question, |known| known.mappings_for(partial))
@@ -106,6 +114,10 @@ impl DiscoveryRestMapper {
     }
 
     /// Returns the resource that a partial resource means.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server does not have the resource, if it is ambiguous, or if discovery fails.
     pub async fn resource_for(
         &self,
         partial: &GroupVersionResource,
@@ -116,12 +128,20 @@ impl DiscoveryRestMapper {
     }
 
     /// Returns the kind of a resource.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server does not have the resource, if it is ambiguous, or if discovery fails.
     pub async fn kind_for(&self, partial: &GroupVersionResource) -> Result<GroupVersionKind> {
         let question = Question::Resource(partial.clone());
         self.ask(question, |known| known.kind_for(partial)).await
     }
 
     /// Resolves a name as users type it: `po`, `deployments`, `deploy.apps`, `deployments.v1.apps`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server does not have such a resource, if it is ambiguous, or if discovery fails.
     pub async fn find(&self, text: &str) -> Result<RestMapping> {
         let (name, group) = text.split_once('.').unwrap_or((text, ""));
         let partial = GroupVersionResource::new(group, "", name);
@@ -140,11 +160,19 @@ impl DiscoveryRestMapper {
     }
 
     /// Returns the resources of a category, such as `all`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if discovery fails.
     pub async fn category(&self, name: &str) -> Result<Vec<GroupResource>> {
         Ok(self.snapshot().await?.category(name).to_vec())
     }
 
     /// Returns the current state as a mapper that never asks the server.
+    ///
+    /// # Errors
+    ///
+    /// Fails if discovery fails.
     pub async fn snapshot(&self) -> Result<Arc<RestMapperSnapshot>> {
         Ok(self.known().await?.0)
     }

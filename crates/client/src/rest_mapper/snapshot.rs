@@ -91,6 +91,10 @@ impl RestMapperSnapshot {
     }
 
     /// Returns the resource that a partial resource means, if it is unambiguous.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the resource is unknown or ambiguous.
     pub fn first(&self, partial: &GroupVersionResource) -> Result<RestMapping, RestMapperError> {
         let all = self.mappings_for(partial)?;
         match all.as_slice() {

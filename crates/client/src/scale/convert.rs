@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scale_is_refused() {
+    fn objects_that_are_not_scales_are_rejected() {
         assert!(to_v1(json!({"apiVersion": "v1", "kind": "Pod"})).is_err());
         assert!(to_v1(json!([])).is_err());
         let scale = to_v1(old(json!({"replicas": 1}))).unwrap();

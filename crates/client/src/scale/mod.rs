@@ -80,6 +80,10 @@ impl ScaleClient {
     }
 
     /// Returns the scale of an object.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the resource has no scale, or if the server rejects the request or cannot be reached.
     pub async fn get(&self, namespace: &str, of: &GroupResource, name: &str) -> Result<Scale> {
         let resource = self.resource(of).await?;
         let at = at(&resource, namespace, name)?;
@@ -88,6 +92,10 @@ impl ScaleClient {
     }
 
     /// Sets the scale of the object of that name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the resource has no scale, or if the server rejects the request or cannot be reached.
     pub async fn update(
         &self,
         namespace: &str,
@@ -105,6 +113,10 @@ impl ScaleClient {
     }
 
     /// Patches the scale of an object. The patch is in the server's version of `Scale`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the resource has no scale, or if the server rejects the request or cannot be reached.
     pub async fn patch<P: Serialize>(
         &self,
         namespace: &str,

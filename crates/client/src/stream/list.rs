@@ -142,7 +142,7 @@ impl ListDecoder {
                 }
                 (State::NoItems, _) => match self.take()? {
                     Some(value) if &value[..] == b"null" => self.state = State::Field,
-                    Some(_) => return Err(DecodeError::Malformed("items are no array")),
+                    Some(_) => return Err(DecodeError::Malformed("items is not an array")),
                     None => return Ok(None),
                 },
                 (State::InItem, _) => {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_list_is_no_list() {
+    fn a_truncated_list_is_an_error() {
         let text = LIST.trim_end();
         for length in 0..text.len() {
             let (head, _) = text.as_bytes().split_at(length);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_an_error() {
+    fn bodies_that_are_not_lists_are_errors() {
         for text in [
             "[]",
             "12",

@@ -1,7 +1,7 @@
 //! Lists and watches as they arrive: objects are cut out of the byte stream and passed on without decoding.
 //!
 //! This module knows JSON's brackets and strings, and the envelopes of lists and watches. It builds no tree and decodes
-//! no object: a pod of 7 KB is skipped at memory speed, and whoever needs its fields decodes the bytes.
+//! no object: a pod of 7 KB is skipped at memory speed, and readers that need its fields decode the bytes.
 //!
 //! | module | contents |
 //! |---|---|

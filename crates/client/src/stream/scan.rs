@@ -1,7 +1,7 @@
 //! Finding the end of a JSON value: in a whole buffer ([`value_end`], [`ObjectReader`]) and across chunks
 //! ([`Boundary`]).
 //!
-//! Only strings and brackets are examined. Invalid literals between them are found by whoever decodes the value.
+//! Only strings and brackets are examined. Invalid literals between them are found when the value is decoded.
 //! Nothing recurses; the depth is a counter.
 
 use std::borrow::Cow;
@@ -50,6 +50,10 @@ pub struct ObjectReader<'a> {
 }
 
 /// Returns the end of the value that starts at `start`, after optional white space.
+///
+/// # Errors
+///
+/// Fails if the value is malformed or incomplete.
 pub fn value_end(bytes: &[u8], start: usize) -> Result<usize, DecodeError> {
     let rest = bytes.get(start..).unwrap_or_default();
     let mut boundary = Boundary::default();
@@ -62,6 +66,10 @@ pub fn value_end(bytes: &[u8], start: usize) -> Result<usize, DecodeError> {
 }
 
 /// Returns the position of the first byte at or after `at` that is not white space.
+///
+/// # Errors
+///
+/// Fails if the value is malformed or incomplete.
 pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
         at += 1;
@@ -205,6 +213,10 @@ impl Boundary {
 
 impl<'a> ObjectReader<'a> {
     /// Reads the object that starts at `start`, after optional white space.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no object.
     pub fn new(bytes: &'a [u8], start: usize) -> Result<Self, DecodeError> {
         let at = skip_space(bytes, start);
         match bytes.get(at) {
@@ -220,6 +232,10 @@ impl<'a> ObjectReader<'a> {
 
     /// Returns the next field's name as written, without its quotes, and moves to the value; `None` at the end of the
     /// object, with [`position`](Self::position) behind the closing bracket.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object is malformed or incomplete.
     pub fn next_key(&mut self) -> Result<Option<&'a [u8]>, DecodeError> {
         let mut at = skip_space(self.bytes, self.at);
         match self.bytes.get(at) {
@@ -260,7 +276,7 @@ impl<'a> ObjectReader<'a> {
         self.at
     }
 
-    /// Continues at `position`, the end of a value that somebody else has read.
+    /// Continues at `position`, the end of a value that another parser has read.
     pub fn resume_at(&mut self, position: usize) {
         self.at = position;
     }

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_of_an_event_is_no_place_to_end() {
+    fn a_watch_cannot_end_within_an_event() {
         let mut decoder = WatchDecoder::default();
         decoder.push(Bytes::from_static(b"{\"type\":\"ADDED\","));
         assert_eq!(decoder.next(), Ok(None));

@@ -53,7 +53,7 @@ async fn both_ways_of_asking_find_the_same() {
 }
 
 #[tokio::test]
-async fn a_server_tells_about_itself() {
+async fn a_server_describes_itself() {
     let target = Target::start().await;
     let live = DiscoveryClient::new(target.client.clone());
     assert_eq!(live.server_version().await.unwrap().major, "1");

@@ -82,13 +82,13 @@ fn the_first_file_wins_whole_entries_at_a_time() {
 }
 
 #[test]
-fn the_same_name_twice_is_no_error() {
+fn duplicate_names_are_not_an_error() {
     let twice = "users: [{name: u, user: {token: one}}, {name: u, user: {token: two}}]";
     assert!(Kubeconfig::from_yaml(twice).is_ok());
 }
 
 #[tokio::test]
-async fn a_user_that_is_not_there_is_nobody() {
+async fn a_missing_user_has_no_credentials() {
     let options = KubeConfigOptions {
         user: Some("nobody".into()),
         ..KubeConfigOptions::default()

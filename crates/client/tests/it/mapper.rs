@@ -126,7 +126,7 @@ async fn a_kind_that_is_not_there_does_not_keep_the_server_busy() {
 }
 
 #[tokio::test]
-async fn those_who_ask_at_the_same_time_wait_for_one_discovery() {
+async fn concurrent_callers_share_one_discovery() {
     let front = Front::start().await;
     let mapper = mapper(front.client());
     let pods = GroupVersionResource::new("", "", "pods");
@@ -169,7 +169,7 @@ async fn a_group_that_could_not_be_discovered_is_the_reason() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_is_no_missing_kind() {
+async fn an_unreachable_server_is_not_a_missing_kind() {
     let front = Front::start().await;
     let mapper = mapper(front.client());
     mapper.snapshot().await.unwrap();

@@ -29,7 +29,7 @@ async fn the_server_is_asked_once() {
 }
 
 #[tokio::test]
-async fn what_is_unknown_is_not_asked_for() {
+async fn unknown_groups_are_not_requested() {
     let front = Front::start().await;
     let cache = MemoryCache::new(DiscoveryClient::new(front.client()));
     cache.groups().await.unwrap();
@@ -40,7 +40,7 @@ async fn what_is_unknown_is_not_asked_for() {
 }
 
 #[tokio::test]
-async fn what_failed_for_the_moment_is_asked_for_again() {
+async fn transient_failures_are_retried() {
     let front = Front::start().await;
     front.answer(|request| (request.uri().path() == "/apis/apps/v1").then(|| reply(503, "later")));
     let cache = MemoryCache::new(DiscoveryClient::new(front.client()).legacy_only());
@@ -57,7 +57,7 @@ async fn what_failed_for_the_moment_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn what_failed_for_good_stays_failed() {
+async fn permanent_failures_are_cached() {
     let front = Front::start().await;
     front.answer(|request| (request.uri().path() == "/apis/apps/v1").then(|| reply(403, "never")));
     let cache = MemoryCache::new(DiscoveryClient::new(front.client()).legacy_only());

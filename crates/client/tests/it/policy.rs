@@ -39,7 +39,7 @@ fn unknown_field(name: &str) -> serde_json::Value {
 
 /// The server's 429 with its Retry-After, for a write.
 #[tokio::test(start_paused = true)]
-async fn a_busy_server_gets_the_time_it_asks_for() {
+async fn requests_wait_as_long_as_a_busy_server_asks() {
     let front = Front::start().await;
     let client = ClientOptions::new().wrap(front.client());
     let maps: Api<ConfigMap> = Api::default_namespaced(client);
@@ -94,7 +94,7 @@ async fn the_time_limit_covers_all_attempts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_limit_is_off_until_asked_for_and_then_holds_for_the_client() {
+async fn a_rate_limit_is_optional_and_holds_for_the_client() {
     let front = Front::start().await;
     let took = async |client: kube::Client| {
         let began = Instant::now();

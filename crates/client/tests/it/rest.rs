@@ -147,7 +147,7 @@ async fn an_answer_can_be_read_in_chunks() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_not_sent() {
+async fn invalid_requests_are_not_sent() {
     let front = Front::start().await;
     let rest = RestClient::new(front.client()).group_version(&GroupVersion::new("", "v1"));
     for (request, why) in [
@@ -205,7 +205,7 @@ async fn what_makes_no_sense_is_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_time_limit_holds_and_the_server_is_told() {
+async fn a_time_limit_holds_and_is_sent_to_the_server() {
     let front = Front::start().await;
     let rest = RestClient::new(front.client());
     rest.get()
@@ -236,7 +236,7 @@ async fn a_time_limit_holds_and_the_server_is_told() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_is_no_status_becomes_one() {
+async fn a_failure_without_a_status_becomes_one() {
     let front = Front::start().await;
     front.answer(|_| Some(reply(503, "upstream is away")));
     let error = RestClient::new(front.client())

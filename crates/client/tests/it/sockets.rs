@@ -116,7 +116,7 @@ async fn half_an_answer_is_an_error() {
 
 /// A refused connection is not a broken one.
 #[tokio::test(start_paused = true)]
-async fn nobody_listening_is_told_at_once() {
+async fn refused_connections_fail_immediately() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

@@ -108,7 +108,7 @@ async fn a_deletion_that_waits_shows_the_object() {
 }
 
 #[tokio::test]
-async fn a_watch_goes_on_from_a_list() {
+async fn a_watch_continues_from_a_list() {
     let target = Target::start().await;
     let maps = ClientSet::new(target.client.clone()).namespaced::<ConfigMap>(&target.namespace);
     let list = maps.list(&ListParams::default()).await.unwrap();
@@ -243,7 +243,7 @@ async fn pages_that_expire_end_in_one_whole_list() {
         seen[1].contains("continue=") && !seen[2].contains("continue="),
         "{seen:?}"
     );
-    // Page by page the caller is told.
+    // The caller is notified of every page.
     let mut pages = maps.pages(&params);
     assert!(pages.next().await.unwrap().is_some());
     assert!(pages.next().await.unwrap_err().is_expired());
@@ -340,7 +340,7 @@ async fn a_change_is_made_again_after_a_conflict() {
 }
 
 #[tokio::test]
-async fn what_was_read_cannot_be_applied() {
+async fn objects_that_were_read_cannot_be_applied() {
     let target = Target::start().await;
     let maps = ClientSet::new(target.client.clone()).namespaced::<ConfigMap>(&target.namespace);
     let read = maps.create(&post(), &map("a", "1")).await.unwrap();

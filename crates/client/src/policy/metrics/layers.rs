@@ -81,7 +81,7 @@ pub struct MeasuredBody<B> {
     exchange: Option<Exchange>,
 }
 
-/// A request in progress. Its end is reported when it is dropped, also if nobody reads the response to its end.
+/// A request in progress. Its end is reported when it is dropped, even if the response is not read to its end.
 struct Exchange {
     reporter: Reporter,
     verb: Method,

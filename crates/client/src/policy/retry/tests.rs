@@ -16,7 +16,7 @@ use tower::service_fn;
 
 use super::*;
 
-/// The responses of a server, in turn; the last one for ever.
+/// The responses of a server, in turn; the last one forever.
 #[derive(Clone)]
 enum Reply {
     Code(u16, Option<&'static str>),
@@ -145,7 +145,7 @@ async fn a_timeout_is_tried_again_for_watches_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_error_tells_of_the_one_before() {
+async fn the_last_error_names_the_one_before() {
     let replies = [
         Break(io::ErrorKind::ConnectionReset),
         Break(io::ErrorKind::ConnectionRefused),

@@ -149,7 +149,7 @@ fn kinds_are_known_in_lower_case_and_as_lists() {
 }
 
 #[test]
-fn subresources_are_no_resources() {
+fn subresources_are_not_resources() {
     assert!(
         snapshot()
             .mappings()
@@ -159,7 +159,7 @@ fn subresources_are_no_resources() {
 }
 
 #[test]
-fn what_preference_cannot_decide_is_ambiguous() {
+fn equal_preferences_are_ambiguous() {
     let mut found = Discovered::default();
     group(
         &mut found,
