@@ -22,7 +22,7 @@ pub enum ConditionStatus {
     True,
     /// The condition does not hold.
     False,
-    /// Nobody knows yet.
+    /// Not known yet.
     Unknown,
 }
 
@@ -179,6 +179,17 @@ pub fn is_status_condition_false(conditions: &[Condition], type_: &str) -> bool 
 }
 
 /// Reports whether there is a condition of that type with that status.
+///
+/// ```
+/// use kubewright_controller::conditions::{
+///     condition, is_status_condition, is_status_condition_false, is_status_condition_true,
+/// };
+///
+/// let conditions = [condition("Ready", "Unknown", "Starting", "")];
+/// assert!(is_status_condition(&conditions, "Ready", "Unknown"));
+/// assert!(!is_status_condition_true(&conditions, "Ready"));
+/// assert!(!is_status_condition_false(&conditions, "Ready"));
+/// ```
 pub fn is_status_condition(conditions: &[Condition], type_: &str, status: &str) -> bool {
     find_status_condition(conditions, type_).is_some_and(|condition| condition.status == status)
 }

@@ -8,8 +8,9 @@ use std::fmt;
 use kube::{
     Api, Resource, ResourceExt,
     api::{Patch, PatchParams, PostParams},
+    core::Status,
 };
-use kubewright_client::BoxError;
+use kubewright_client::{BoxError, ErrorExt};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use thiserror::Error;
@@ -47,6 +48,16 @@ pub enum CreateOrError {
     /// The object cannot be encoded, or no patch can express the change.
     #[error("cannot compare the object with its previous state: {0}")]
     Compare(#[source] BoxError),
+}
+
+impl ErrorExt for CreateOrError {
+    fn api_status(&self) -> Option<&Status> {
+        match self {
+            Self::Kube(error) => error.api_status(),
+            Self::Mutate(error) | Self::Compare(error) => error.api_status(),
+            Self::Renamed | Self::NoName => None,
+        }
+    }
 }
 
 /// The return value of a closure that changes an object: nothing, or a `Result`.

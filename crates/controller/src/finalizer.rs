@@ -15,8 +15,9 @@ use std::{fmt, sync::Arc};
 use kube::{
     Api, Resource, ResourceExt,
     api::{Patch, PatchParams},
+    core::Status,
 };
-use kubewright_client::{BoxError, is_conflict, is_not_found};
+use kubewright_client::{BoxError, ErrorExt, is_conflict, is_not_found};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -131,6 +132,15 @@ pub enum FinalizeError {
     /// The server rejected a request, or could not be reached.
     #[error(transparent)]
     Kube(#[from] kube::Error),
+}
+
+impl ErrorExt for FinalizeError {
+    fn api_status(&self) -> Option<&Status> {
+        match self {
+            Self::Failed(failed) => failed.0.iter().find_map(|it| it.cause.api_status()),
+            Self::Kube(error) => error.api_status(),
+        }
+    }
 }
 
 /// A finalizer that failed.

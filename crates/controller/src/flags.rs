@@ -2,6 +2,8 @@
 //!
 //! The flags are only parsed here; [`ManagerFlags::config`] loads the cluster's configuration.
 
+use std::net::SocketAddr;
+
 use clap::{Args, ValueEnum};
 use kube::{
     Config,
@@ -30,10 +32,22 @@ use thiserror::Error;
 /// ```
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct ManagerFlags {
-    /// The address of metrics and debug information, which need no authentication: keep it to this machine. "0" turns it
-    /// off.
+    /// The address of metrics and debug information. "0" turns it off.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub metrics_bind_address: String,
+    /// Serve metrics over HTTPS, to users whom the cluster authenticates and authorizes. By default true, unless the address
+    /// is a loopback address.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub metrics_secure: Option<bool>,
+    /// The directory with tls.crt and tls.key for metrics. By default the program generates a certificate.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub metrics_cert_path: Option<std::path::PathBuf>,
     /// The address of the health probes. "0" turns it off.
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     pub health_probe_bind_address: String,
@@ -91,6 +105,13 @@ impl ManagerFlags {
         bind_address(&self.metrics_bind_address)
     }
 
+    /// Reports whether metrics are served over HTTPS to authorized users only: as `--metrics-secure` says, and otherwise if
+    /// the address can be reached from other machines.
+    pub fn secures_metrics(&self) -> bool {
+        self.metrics_secure
+            .unwrap_or_else(|| !is_loopback(&self.metrics_bind_address))
+    }
+
     /// Returns the address to serve health on; a missing host means all addresses, and `None` that it is not served.
     pub fn health_probe_bind_address(&self) -> Option<String> {
         bind_address(&self.health_probe_bind_address)
@@ -126,6 +147,16 @@ pub fn bind_address(flag: &str) -> Option<String> {
     }
 }
 
+/// Reports whether only this machine can reach an address.
+fn is_loopback(address: &str) -> bool {
+    match address.parse::<SocketAddr>() {
+        Ok(address) => address.ip().is_loopback(),
+        Err(_) => address
+            .rsplit_once(':')
+            .is_some_and(|(host, _)| host == "localhost"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -154,6 +185,7 @@ mod tests {
             flags.health_probe_bind_address().as_deref(),
             Some("[::]:8081")
         );
+        assert!(!flags.secures_metrics());
         assert!(!flags.leader_elect);
         assert_eq!(flags.log_level, "info");
         assert_eq!(flags.log_format, LogFormat::Text);
@@ -161,9 +193,33 @@ mod tests {
     }
 
     #[test]
+    fn metrics_for_other_machines_are_secure_by_default() {
+        let secures = |args: &[&str]| parsed(args).secures_metrics();
+        for address in [
+            ":8443",
+            "0.0.0.0:8443",
+            "[::]:8443",
+            "10.0.0.1:8443",
+            "shop:8443",
+        ] {
+            assert!(secures(&["--metrics-bind-address", address]), "{address}");
+        }
+        for address in ["127.0.0.1:8080", "[::1]:8080", "localhost:8080"] {
+            assert!(!secures(&["--metrics-bind-address", address]), "{address}");
+        }
+        assert!(secures(&["--metrics-secure"]));
+        assert!(!secures(&[
+            "--metrics-bind-address=:8080",
+            "--metrics-secure=false"
+        ]));
+    }
+
+    #[test]
     fn every_flag_is_understood() {
         let flags = parsed(&[
             "--metrics-bind-address=127.0.0.1:1",
+            "--metrics-secure=true",
+            "--metrics-cert-path=/tls",
             "--health-probe-bind-address",
             "0",
             "--leader-elect",
@@ -176,6 +232,9 @@ mod tests {
             "--log-format=json",
         ]);
         assert_eq!(flags.metrics_bind_address().as_deref(), Some("127.0.0.1:1"));
+        assert!(flags.secures_metrics());
+        let directory = flags.metrics_cert_path.as_deref();
+        assert_eq!(directory, Some(std::path::Path::new("/tls")));
         assert_eq!(flags.health_probe_bind_address(), None);
         assert!(flags.leader_elect);
         assert_eq!(

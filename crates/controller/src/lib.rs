@@ -42,7 +42,7 @@
 //! # });
 //! ```
 //!
-//! Reads come from shared caches, and wait until these show one's own writes; writes go to the server. Failures, panics
+//! Reads come from shared caches, and wait until these show the client's own writes; writes go to the server. Failures, panics
 //! included, are retried with growing delays. [`Manager::routes`] serves health, metrics and `/debug/controllers`, which
 //! shows for each key why it ran last, with what result, and when it is due.
 //!
@@ -97,6 +97,7 @@ mod apply;
 mod builder;
 mod client;
 mod clock;
+mod cluster_access;
 pub mod conditions;
 mod context;
 mod controller;
@@ -115,7 +116,9 @@ mod object;
 pub mod otel;
 pub mod owner;
 mod predicate;
+mod process;
 mod reconcile;
+mod run;
 mod serve;
 mod source;
 pub mod status;
@@ -125,6 +128,7 @@ pub use apply::{Apply, apply};
 pub use builder::{BuildError, ControllerBuilder};
 pub use client::{Client, Filter, ReadError, caches::Caches};
 pub use clock::Clock;
+pub use cluster_access::ClusterAccess;
 pub use context::Context;
 pub use controller::{Controller, WatchHandle};
 pub use create_or::{CreateOrError, Mutation, OperationResult, create_or_patch, create_or_update};
@@ -140,5 +144,6 @@ pub use reconcile::{
     Action, Error, ErrorKind, IntoReconciler, ObjectFn, ReconcileId, Reconciler, Request,
     RequestFn, Result, Struct,
 };
-pub use serve::{Routes, serve};
+pub use run::note_log_line;
+pub use serve::{Routes, serve, serve_tls};
 pub use source::{Enqueue, RequestSender, Source, Watch};

@@ -41,6 +41,23 @@ impl<K> Object for K where
 }
 
 /// A Kubernetes type with a status that its controller writes. Custom resources with `status = "..."` are such types.
+///
+/// ```
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use kubewright_controller::StatusObject;
+/// use kube::core::object::HasStatus;
+///
+/// fn has_status<K: StatusObject>(object: &K) -> bool {
+///     object.status().is_some()
+/// }
+///
+/// # #[derive(kube::CustomResource, schemars::JsonSchema, Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+/// # #[kube(group = "example.com", version = "v1", kind = "Shop", namespaced, status = "ShopStatus")]
+/// # struct ShopSpec {}
+/// # #[derive(schemars::JsonSchema, Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+/// # struct ShopStatus {}
+/// assert!(!has_status(&Shop::new("web", ShopSpec {})));
+/// ```
 pub trait StatusObject:
     Object + HasStatus<Status: Clone + Default + Serialize + Send + Sync>
 {

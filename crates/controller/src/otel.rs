@@ -2,7 +2,8 @@
 //!
 //! Everything in this crate is traced through [`tracing`]; this is the bridge, and nothing depends on it. Each
 //! reconcile is a span named `reconcile` with its controller, object, reconcile ID and result, and with an error status
-//! if it failed; spans that a reconciler opens are its children.
+//! if it failed; spans that a reconciler opens are its children. It is linked to the reconciles whose writes triggered it, which are
+//! not its parents: a reconcile may have several triggers. Requests carry the header `traceparent` of their span.
 //!
 //! ```no_run
 //! use opentelemetry_sdk::trace::SpanExporter;

@@ -96,6 +96,23 @@ where
 }
 
 /// Makes `owner`, whose kind is known at run time, the controller of `controlled`. See [`set_controller_reference`].
+///
+/// # Errors
+///
+/// Fails like [`set_controller_reference`].
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
+/// use kubewright_controller::owner::{controller_of, set_controller_reference_with};
+///
+/// let captains = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Captain"));
+/// let mut kate = DynamicObject::new("kate", &captains);
+/// kate.metadata.uid = Some("6c8b".into());
+/// let mut pod = Pod::default();
+/// set_controller_reference_with(&kate, &captains, &mut pod).unwrap();
+/// assert_eq!(controller_of(&pod).unwrap().api_version, "example.com/v1");
+/// ```
 pub fn set_controller_reference_with<O: Resource, C: Resource>(
     owner: &O,
     kind: &O::DynamicType,
@@ -135,6 +152,10 @@ pub fn set_controller_reference_with<O: Resource, C: Resource>(
 /// remove_owner_reference(&owner, &mut secret).unwrap();
 /// assert!(!has_owner_reference(&owner, &secret));
 /// ```
+///
+/// # Errors
+///
+/// Fails if the owner was never created, or is in another namespace.
 pub fn set_owner_reference<O, C>(owner: &O, object: &mut C) -> Result<(), OwnerError>
 where
     O: Resource,
@@ -145,6 +166,10 @@ where
 }
 
 /// Adds `owner`, whose kind is known at run time, to the owners of `object`. See [`set_owner_reference`].
+///
+/// # Errors
+///
+/// Fails like [`set_owner_reference`].
 pub fn set_owner_reference_with<O: Resource, C: Resource>(
     owner: &O,
     kind: &O::DynamicType,
@@ -156,6 +181,23 @@ pub fn set_owner_reference_with<O: Resource, C: Resource>(
 }
 
 /// Removes the reference to `owner`.
+///
+/// # Errors
+///
+/// Fails if there is no such reference.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kubewright_controller::owner::{remove_owner_reference, set_owner_reference};
+///
+/// let mut owner = ConfigMap::default();
+/// owner.metadata.name = Some("colours".into());
+/// owner.metadata.uid = Some("1".into());
+/// let mut secret = Secret::default();
+/// set_owner_reference(&owner, &mut secret).unwrap();
+/// assert!(remove_owner_reference(&owner, &mut secret).is_ok());
+/// assert!(remove_owner_reference(&owner, &mut secret).is_err());
+/// ```
 pub fn remove_owner_reference<O, C>(owner: &O, object: &mut C) -> Result<(), OwnerError>
 where
     O: Resource,
@@ -182,6 +224,10 @@ where
 }
 
 /// Removes the reference to `owner` if it is the controller.
+///
+/// # Errors
+///
+/// Fails if the owner is not the controller.
 pub fn remove_controller_reference<O, C>(owner: &O, object: &mut C) -> Result<(), OwnerError>
 where
     O: Resource,
@@ -228,6 +274,23 @@ pub fn controller_of<C: Resource>(object: &C) -> Option<&OwnerReference> {
 }
 
 /// Reports whether `owner` itself, by its UID, controls the object.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+/// use kubewright_controller::owner::{controller_of, is_controlled_by, set_controller_reference};
+///
+/// let mut owner = ConfigMap::default();
+/// owner.metadata.name = Some("shop".into());
+/// owner.metadata.uid = Some("6c8b".into());
+/// let mut pod = Pod::default();
+/// assert!(controller_of(&pod).is_none());
+/// set_controller_reference(&owner, &mut pod).unwrap();
+/// assert!(is_controlled_by(&pod, &owner));
+///
+/// // Another object of the same name does not control it.
+/// owner.metadata.uid = Some("77f0".into());
+/// assert!(!is_controlled_by(&pod, &owner));
+/// ```
 pub fn is_controlled_by<O: Resource, C: Resource>(object: &C, owner: &O) -> bool {
     controller_of(object)
         .is_some_and(|controller| owner.meta().uid.as_deref() == Some(controller.uid.as_str()))

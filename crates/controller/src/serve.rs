@@ -1,7 +1,8 @@
 //! The HTTP server for health, metrics and debugging.
 //!
 //! It takes a listener and a shutdown future. Only GET and HEAD are answered; bodies are not read. The header of a
-//! request may take 32 s, connections may idle for as long, and there are at most 256 connections.
+//! request may take 32 s, connections may idle for as long, and there are at most 256 connections. A new one closes the
+//! oldest that is idle once there are many, so that peers that ask for nothing do not lock out probes.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -10,13 +11,16 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use kubewright_metrics::Registry;
-use kubewright_serve::{Limits, Server};
+use kubewright_serve::{Limits, Server, Tls};
 use tokio::net::TcpListener;
 
-use crate::health::Checks;
+use crate::{cluster_access::ClusterAccess, health::Checks};
 
-/// The maximum number of connections. Further ones wait.
+/// The maximum number of connections. A further one closes the oldest that is idle, or else the oldest.
 pub(crate) const MAX_CONNECTIONS: usize = 256;
+
+/// The maximum number of idle connections.
+const MAX_IDLE: usize = MAX_CONNECTIONS / 2;
 
 /// The time after which an idle connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(32);
@@ -37,18 +41,46 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(60);
 /// # let _ = (probes, metrics);
 /// ```
 #[derive(Clone, Default)]
-pub struct Routes(Vec<(String, Route)>);
+pub struct Routes {
+    routes: Vec<(String, Route)>,
+    access: Option<ClusterAccess>,
+}
 
 #[derive(Clone)]
 enum Route {
     /// The path, and one segment below it.
     Checks(Checks),
     Metrics(Registry),
-    Json(Arc<dyn Fn() -> serde_json::Value + Send + Sync>),
+    Json(Arc<dyn Fn(&str) -> serde_json::Value + Send + Sync>),
 }
 
 /// Serves until `shutdown` completes, then lets requests in flight finish.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use kubewright_controller::{Routes, health::Checks, serve};
+///
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+/// let routes = Routes::new().health(Checks::new(), Checks::new());
+/// let shutdown = async { /* a signal */ };
+/// serve(listener, routes, shutdown).await;
+/// # });
+/// ```
 pub async fn serve(listener: TcpListener, routes: Routes, shutdown: impl Future<Output = ()>) {
+    run(Server::new(listener), routes, shutdown).await;
+}
+
+/// Serves like [`serve`], over TLS.
+pub async fn serve_tls(
+    listener: TcpListener,
+    tls: Tls,
+    routes: Routes,
+    shutdown: impl Future<Output = ()>,
+) {
+    run(Server::new(listener).tls(tls), routes, shutdown).await;
+}
+
+async fn run(server: Server, routes: Routes, shutdown: impl Future<Output = ()>) {
     let routes = Arc::new(routes);
     let service = tower::service_fn(move |request: Request<Incoming>| {
         let routes = routes.clone();
@@ -56,12 +88,12 @@ pub async fn serve(listener: TcpListener, routes: Routes, shutdown: impl Future<
     });
     let limits = Limits {
         max_connections: MAX_CONNECTIONS,
+        max_unauthenticated: Some(MAX_IDLE),
         idle_timeout: IDLE_TIMEOUT,
         grace_period: SHUTDOWN_TIMEOUT,
         ..Limits::default()
     };
-    let server = Server::new(listener).limits(limits);
-    server.serve(service, shutdown).await;
+    server.limits(limits).serve(service, shutdown).await;
 }
 
 impl Routes {
@@ -96,11 +128,29 @@ impl Routes {
         path: &str,
         document: impl Fn() -> serde_json::Value + Send + Sync + 'static,
     ) -> Self {
+        self.with(path, Route::Json(Arc::new(move |_| document())))
+    }
+
+    /// Adds a JSON document that is computed from the query of each request.
+    #[must_use]
+    pub fn debug_query(
+        self,
+        path: &str,
+        document: impl Fn(&str) -> serde_json::Value + Send + Sync + 'static,
+    ) -> Self {
         self.with(path, Route::Json(Arc::new(document)))
     }
 
     fn with(mut self, path: &str, route: Route) -> Self {
-        self.0.push((path.trim_end_matches('/').to_owned(), route));
+        let path = path.trim_end_matches('/').to_owned();
+        self.routes.push((path, route));
+        self
+    }
+
+    /// Requires a token and a permission of the cluster for every request: see [`ClusterAccess`].
+    #[must_use]
+    pub fn require_access(mut self, access: ClusterAccess) -> Self {
+        self.access = Some(access);
         self
     }
 
@@ -109,9 +159,17 @@ impl Routes {
         if ![Method::GET, Method::HEAD].contains(request.method()) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed\n");
         }
-        let path = request.uri().path().trim_end_matches('/');
+        let path = request.uri().path();
+        if let Some(access) = &self.access
+            && let Err(rejection) = access
+                .check(request.method(), path, request.headers())
+                .await
+        {
+            return text(rejection.status, rejection.message + "\n");
+        }
+        let path = path.trim_end_matches('/');
         let query = request.uri().query().unwrap_or("");
-        for (at, route) in &self.0 {
+        for (at, route) in &self.routes {
             let Some(below) = path.strip_prefix(at.as_str()) else {
                 continue;
             };
@@ -133,7 +191,7 @@ impl Routes {
                     );
                 }
                 Route::Json(document) if below.is_empty() => {
-                    let mut body = document().to_string();
+                    let mut body = document(query).to_string();
                     body.push('\n');
                     return typed(StatusCode::OK, "application/json", body);
                 }

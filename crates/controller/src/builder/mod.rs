@@ -221,15 +221,37 @@ impl<S: Send + Sync + 'static> ControllerBuilder<S> {
     }
 
     /// Watches another type, and reconciles the requests that an async function returns for its objects. The function gets
-    /// a client, so that it can look up who is concerned: see [`Handler::map_async`]. For a function that needs no client,
-    /// or a watch with predicates of its own, use [`watch`](Self::watch).
+    /// a client, so that it can look up who is concerned: see [`Handler::map_async`]. For a function that needs no client, use
+    /// [`watch`](Self::watch).
     pub fn watches<K, F, R>(self, requests: F) -> Self
     where
         K: Object,
         F: Fn(Client, Arc<K>) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Vec<Request>>> + Send + 'static,
     {
-        self.watch(Watch::of::<K>(Handler::map_async(requests)))
+        self.watches_with(|watch| watch, requests)
+    }
+
+    /// Watches a type like [`watches`](Self::watches), with settings for the watch, such as predicates.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Node};
+    /// use kubewright_controller::{Client, Controller, Predicate, Request};
+    ///
+    /// let builder = Controller::for_::<ConfigMap>().watches_with(
+    ///     |watch| watch.predicate(Predicate::labels_changed()),
+    ///     |_: Client, _: Arc<Node>| async { Ok(vec![Request::new("default", "zones")]) },
+    /// );
+    /// assert_eq!(builder.watched_kinds().count(), 2);
+    /// ```
+    pub fn watches_with<K, F, R>(self, configure: impl FnOnce(Watch) -> Watch, requests: F) -> Self
+    where
+        K: Object,
+        F: Fn(Client, Arc<K>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Vec<Request>>> + Send + 'static,
+    {
+        self.watch(configure(Watch::of::<K>(Handler::map_async(requests))))
     }
 
     /// Watches the metadata of another type only.
@@ -387,6 +409,7 @@ impl<S: Send + Sync + 'static> ControllerBuilder<S> {
         let controller = Controller::new(
             Parts {
                 metrics: manager.controller_metrics(&name),
+                finished: manager.finished().clone(),
                 context: Arc::new(context::Shared {
                     client: manager
                         .client_for(needs_leader_election)

@@ -43,17 +43,37 @@ impl<S: Send + Sync + 'static> ControllerBuilder<S> {
     /// assert_eq!(builder.watched_kinds().count(), 2);
     /// ```
     pub fn references<K: Object, T: Object>(
-        mut self,
+        self,
         names: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
     ) -> Self {
-        let watch = |index: String, client: &Client| {
+        self.references_with::<K, T>(|watch| watch, names)
+    }
+
+    /// Watches a type like [`references`](Self::references), with settings for the watch, such as predicates.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kubewright_controller::{Controller, Predicate};
+    ///
+    /// let builder = Controller::for_::<ConfigMap>().references_with::<ConfigMap, Secret>(
+    ///     |watch| watch.predicate(Predicate::typed(|secret: &Secret| secret.data.is_some())),
+    ///     |map| map.data.iter().flat_map(|data| data.values().cloned()).collect(),
+    /// );
+    /// assert_eq!(builder.watched_kinds().count(), 2);
+    /// ```
+    pub fn references_with<K: Object, T: Object>(
+        mut self,
+        configure: impl FnOnce(Watch) -> Watch + Send + 'static,
+        names: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        let watch = move |index: String, client: &Client| {
             client.index_by::<K>(&index, names)?;
             let index: Arc<str> = index.into();
             let handler = Handler::map_async(move |client: Client, referenced: Arc<T>| {
                 let index = index.clone();
                 async move { users::<K, T>(&client, &index, &referenced).await }
             });
-            Ok(Watch::of::<T>(handler))
+            Ok(configure(Watch::of::<T>(handler)))
         };
         self.references.push(Reference {
             resource: ApiResource::erase::<T>(&()),

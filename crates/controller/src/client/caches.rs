@@ -39,7 +39,7 @@ struct Shared {
     namespaces: watch::Sender<Option<Namespaces>>,
     /// Caches that have been read; they stay. By the identity of the kind.
     read: Mutex<HashMap<String, Read>>,
-    /// The kinds of types that have been read, since their names are made anew for each question.
+    /// The kinds of types that have been read, to build their names only once.
     kinds: RwLock<HashMap<TypeId, Arc<Kind>>>,
 }
 
@@ -78,7 +78,7 @@ impl Caches {
         &self.0.factory
     }
 
-    /// Returns the cache of a resource in its configured scope. It ends when nobody holds it any more.
+    /// Returns the cache of a resource in its configured scope. It ends when it is dropped everywhere.
     pub fn informer(&self, resource: &ApiResource) -> SharedInformer<()> {
         let scope = self.scope(resource);
         self.0.factory.dynamic_in(resource, scope).cast()
@@ -151,7 +151,7 @@ impl Caches {
         }
     }
 
-    /// Changes the namespaces. Readers get other caches, which are filled anew.
+    /// Changes the namespaces. Readers get new caches, which are filled from the start.
     pub(crate) fn set_namespaces(&self, namespaces: Namespaces) {
         let changed = self.0.namespaces.send_if_modified(|now| {
             let changed = now.as_ref() != Some(&namespaces);

@@ -28,7 +28,7 @@ use caches::{Caches, Kind};
 pub(crate) use write::{is_namespaced, key_of};
 use writes::Writes;
 
-use crate::object::Object;
+use crate::{object::Object, run::Tracking};
 
 /// The default time that a read waits for the cache to show a write.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(10);
@@ -66,6 +66,7 @@ pub struct Client {
     base: kube::Client,
     caches: Caches,
     writes: Option<Writes>,
+    tracking: Tracking,
     timeout: Duration,
     field_manager: Option<Arc<str>>,
 }
@@ -112,6 +113,7 @@ impl Client {
         client: kube::Client,
         caches: Caches,
         writes: Option<Writes>,
+        tracking: Tracking,
         timeout: Duration,
     ) -> Self {
         let live = match &writes {
@@ -123,6 +125,7 @@ impl Client {
             base: client,
             caches,
             writes,
+            tracking,
             timeout,
             field_manager: None,
         }
@@ -328,6 +331,7 @@ impl Client {
                 client,
                 self.caches.clone(),
                 self.writes.clone(),
+                self.tracking.clone(),
                 self.timeout,
             )
         }

@@ -178,6 +178,36 @@ impl Client {
         }
     }
 
+    /// Deletes an object by its key. The response is not decoded.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// # let cluster = kubewright_testing::TestCluster::start().await;
+    /// use k8s_openapi::api::core::v1::ServiceAccount;
+    /// use kube::api::DeleteParams;
+    /// use kubewright_controller::Manager;
+    /// use kubewright_informer::Key;
+    ///
+    /// let client = Manager::new(cluster.client()).client().clone();
+    /// let key = Key::new(Some("default"), "nobody");
+    /// let deleted = client.delete_key::<ServiceAccount>(&key, &DeleteParams::default()).await;
+    /// assert!(matches!(deleted, Err(kube::Error::Api(status)) if status.code == 404));
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object does not exist, or if the server rejects the deletion or cannot be reached.
+    pub async fn delete_key<K>(&self, key: &Key, params: &DeleteParams) -> kube::Result<()>
+    where
+        K: Resource<DynamicType = ()>,
+    {
+        let objects = Request::new(K::url_path(&(), key.namespace()));
+        let request = objects.delete(key.name(), params);
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        self.live().request_text(request).await.map(drop)
+    }
+
     /// Reads an object from the server and not from the cache; `None` if it does not exist.
     ///
     /// # Errors
@@ -217,7 +247,7 @@ impl Client {
         // Every `kube::Client` passes requests through a task of its own, so the one below is used.
         let response = match &self.writes {
             Some(writes) => writes.send(&self.base, request).await?,
-            None => self.base.send(request).await?,
+            None => self.tracking.send(&self.base, request).await?,
         };
         // The body is read to its end, so that the connection can be used again.
         let code = response.status();

@@ -25,12 +25,14 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use tower::Service;
 
+use crate::run::Tracking;
+
 /// The maximum number of records of one kind.
 pub(crate) const NOTES: usize = 4096;
 
 /// Writes that the caches do not show yet. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Writes(Arc<Mutex<HashMap<String, OfKind>>>);
+pub(crate) struct Writes(Arc<Mutex<HashMap<String, OfKind>>>, Tracking);
 
 #[derive(Default)]
 struct OfKind {
@@ -92,6 +94,11 @@ struct Noting {
 }
 
 impl Writes {
+    /// Creates an empty record, beside the tracking of the requests of runs.
+    pub(crate) fn new(tracking: Tracking) -> Self {
+        Self(Arc::default(), tracking)
+    }
+
     /// Returns a client whose writes are recorded.
     pub(crate) fn note(&self, client: kube::Client) -> kube::Client {
         let namespace = client.default_namespace().to_owned();
@@ -111,7 +118,7 @@ impl Writes {
     ) -> kube::Result<Response<Body>> {
         let target = Target::of(&request);
         let method = request.method().clone();
-        let answer = client.send(request).await?;
+        let answer = self.1.send(client, request).await?;
         let Some(target) = target.filter(|_| answer.status().is_success()) else {
             return Ok(answer);
         };
@@ -217,6 +224,12 @@ impl Writes {
             kind.coarsen();
         }
     }
+}
+
+/// Returns the name and the version of an object in a response.
+pub(crate) fn resource_version(body: &[u8]) -> Option<(String, String)> {
+    let metadata = Answer::head(body)?.metadata;
+    (!metadata.resource_version.is_empty()).then_some((metadata.name, metadata.resource_version))
 }
 
 impl Answer {

@@ -26,8 +26,8 @@ use crate::{
     status::Trigger,
 };
 
-/// The context of a reconcile: the client, the author's state, the clock, the recorder of events, and, in functions of an
-/// object, what is done about that object.
+/// The context of a reconcile: the client, the author's state, the clock, the recorder of events, and, in functions of
+/// an object, that object's finalizers, owned objects and status.
 ///
 /// `K` is the type of the reconciled object, or `()` in functions of a request; `S` is the
 /// [state](crate::ControllerBuilder::state). Cheap to clone.
@@ -106,7 +106,38 @@ impl Context {
 }
 
 impl<S> Context<(), S> {
-    pub(crate) fn with_object<K>(self, object: Arc<K>) -> Context<K, S> {
+    /// Returns the context for an object, with its finalizers, owned objects and status. A [`Reconciler`](crate::Reconciler)
+    /// that is a struct gets the request and reads the object itself; functions of an object have such a context already.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// # let cluster = kubewright_testing::TestCluster::start().await;
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kubewright_controller::{Action, Context, Controller, Manager, Reconciler, Request, Result};
+    ///
+    /// struct Copier {
+    ///     suffix: String,
+    /// }
+    ///
+    /// impl Reconciler for Copier {
+    ///     async fn reconcile(&self, ctx: Context, request: Request) -> Result<Action> {
+    ///         let Some(map) = ctx.get::<ConfigMap>(&request).await? else {
+    ///             return Ok(Action::done());
+    ///         };
+    ///         let ctx = ctx.with_object(map.clone());
+    ///         let mut secret = Secret { string_data: map.data.clone(), ..Secret::default() };
+    ///         secret.metadata.name = Some(format!("{}{}", request.name(), self.suffix));
+    ///         ctx.apply_owned(secret).await?;
+    ///         Ok(Action::done())
+    ///     }
+    /// }
+    ///
+    /// let manager = Manager::new(cluster.client());
+    /// let copier = Copier { suffix: "-copy".into() };
+    /// Controller::for_::<ConfigMap>().owns::<Secret>().build(&manager, copier).unwrap();
+    /// # });
+    /// ```
+    pub fn with_object<K>(self, object: Arc<K>) -> Context<K, S> {
         Context {
             shared: self.shared,
             run: self.run,

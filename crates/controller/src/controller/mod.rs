@@ -1,6 +1,6 @@
 //! [`Controller`]: a queue, its sources and its workers.
 //!
-//! Invariants: a request is processed by at most one worker; a request that arrives meanwhile leads to one more run;
+//! Invariants: a request is processed by at most one worker; a request that arrives meanwhile causes one more run;
 //! failures are retried with growing delays. A worker that stops finishes its request and takes no more.
 //!
 //! | module | contents |
@@ -31,8 +31,9 @@ use crate::{
     manager::Stop,
     metrics::ControllerMetrics,
     reconcile::{DynReconciler, Request},
+    run::Finished,
     source::{Enqueue, Source},
-    status::{ControllerStatus, Journal, SourceState},
+    status::{ControllerStatus, Journal, RECENT, SourceState},
 };
 
 /// A controller of a manager. Clones share it.
@@ -73,6 +74,7 @@ pub(crate) struct Parts {
     pub(crate) context: Arc<context::Shared>,
     pub(crate) caches: Caches,
     pub(crate) metrics: ControllerMetrics,
+    pub(crate) finished: Finished,
     pub(crate) pulse: Arc<Notify>,
 }
 
@@ -91,9 +93,10 @@ impl Controller {
     pub(crate) fn new(parts: Parts, sources: Vec<Source>) -> Self {
         let workers = i64::try_from(parts.workers).unwrap_or(i64::MAX);
         parts.metrics.max_concurrent.set(workers);
+        let journal = Journal::new(parts.context.clock.clone());
         let controller = Self(Arc::new(Inner {
             parts,
-            journal: Arc::default(),
+            journal: Arc::new(journal),
             sources: Mutex::default(),
         }));
         for source in sources {
@@ -122,9 +125,15 @@ impl Controller {
 
     /// Returns the status.
     pub fn status(&self) -> ControllerStatus {
+        self.brief_status(usize::MAX, RECENT)
+    }
+
+    /// Returns the status with a limited number of recent runs. If there are more than `keys` keys, only those that run, wait or
+    /// are due later are included, and only as many.
+    pub(crate) fn brief_status(&self, keys: usize, recent: usize) -> ControllerStatus {
         let inner = &self.0;
         let queue = inner.parts.queue.status();
-        let (runs, failures, recent) = inner.journal.runs();
+        let (runs, failures, recent) = inner.journal.runs(recent);
         ControllerStatus {
             name: self.name().to_owned(),
             sources: inner.running().iter().map(|s| s.status()).collect(),
@@ -134,13 +143,20 @@ impl Controller {
             workers: inner.parts.workers,
             runs,
             failures,
-            keys: inner.journal.keys(|request| inner.parts.queue.due(request)),
+            keys: inner
+                .journal
+                .keys(keys, |request| inner.parts.queue.due(request)),
             recent,
         }
     }
 
     pub(crate) fn needs_leader_election(&self) -> bool {
         self.0.parts.needs_leader_election
+    }
+
+    /// Returns the main kind.
+    pub(crate) fn main(&self) -> Option<&ApiResource> {
+        self.0.parts.main.as_ref()
     }
 
     pub(crate) fn queue(&self) -> &WorkQueue<Request> {
@@ -159,7 +175,7 @@ impl Controller {
             .collect()
     }
 
-    /// Returns what is left to do; `None` if nothing is.
+    /// Returns a description of the remaining work; `None` if there is none.
     pub(crate) fn unsettled(&self) -> Option<String> {
         let name = self.name();
         for source in self.0.running() {

@@ -62,7 +62,7 @@ struct Slot {
     task: Option<AbortHandle>,
 }
 
-/// The wait before a failing watch is looked at again.
+/// The interval at which a failing watch is checked.
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl WatchHandle {

@@ -14,7 +14,8 @@ use crate::{
     manager::Stop,
     metrics::{ControllerMetrics, ReconcileResult},
     reconcile::{Action, Error, ErrorKind, Next, ReconcileId, Request},
-    status::TriggerCause,
+    run::Outcome,
+    status::{Pending, TriggerCause},
 };
 
 /// Counts a worker as active.
@@ -43,7 +44,11 @@ impl Inner {
     async fn reconcile(&self, request: &Request, priority: i32, stop: &Stop) -> Result<(), String> {
         let parts = &self.parts;
         let _active = Active::new(&parts.metrics);
-        let trigger = self.journal.begin(request);
+        let pending = self.journal.begin(request);
+        let trigger = pending.as_ref().map(|pending| pending.trigger.clone());
+        let queued_for = pending.as_ref().map(Pending::waited).unwrap_or_default();
+        let record = parts.finished.begin(&parts.name);
+        let start = parts.finished.now();
         let run = Run {
             request: request.clone(),
             id: ReconcileId::random(),
@@ -59,14 +64,21 @@ impl Inner {
             namespace = request.namespace(),
             name = request.name(),
             reconcileID = %run.id,
+            run = record.number,
+            trigger = trigger.as_ref().map(|trigger| tracing::field::display(trigger.words())),
             attempt = run.attempt,
             result = tracing::field::Empty,
             otel.status_code = tracing::field::Empty,
         );
+        if let Some(pending) = &pending {
+            parts.finished.link(&span, pending);
+        }
         let began = Instant::now();
-        let outcome = self
-            .attempt(Context::new(parts.context.clone(), run), request)
-            .instrument(span.clone())
+        let (id, attempt) = (run.id, run.attempt);
+        let attempted = self.attempt(Context::new(parts.context.clone(), run), request);
+        let outcome = record
+            .clone()
+            .within(attempted.instrument(span.clone()))
             .await;
         let took = began.elapsed();
         if let Err(error) = &outcome
@@ -82,6 +94,23 @@ impl Inner {
         let failed = outcome.is_err();
         let result = span.in_scope(|| self.conclude(request, priority, outcome));
         span.record("result", &*result);
+        parts.finished.end(
+            &record,
+            Outcome {
+                controller: &parts.name,
+                main: parts.main.as_ref(),
+                request,
+                id,
+                attempt,
+                pending,
+                start,
+                queued_for,
+                took,
+                result: &result,
+                failed,
+                metrics: &parts.metrics,
+            },
+        );
         self.journal.end(request, trigger, result, failed, took);
         Ok(())
     }
@@ -137,7 +166,7 @@ impl Inner {
                 if error.is_conflict() {
                     tracing::debug!(%error, "reconcile failed with a conflict");
                 } else {
-                    tracing::warn!(%error, attempt = queue.num_requeues(request), "reconcile failed");
+                    tracing::error!(%error, attempt = queue.num_requeues(request), "reconcile failed");
                 }
                 let options = AddOptions::new().priority(priority).rate_limited();
                 again(TriggerCause::Backoff, options);

@@ -108,7 +108,7 @@ pub struct EventStats {
 /// map.metadata.name = Some("colours".into());
 /// map.metadata.namespace = Some("default".into());
 /// recorder.event(&map, EventType::Normal, "Painted", "the sky is blue");
-/// // Sends what is queued before it ends.
+/// // Sends the queued events before it ends.
 /// broadcaster.run(async {}).await;
 /// let events: Api<Event> = Api::default_namespaced(client);
 /// assert_eq!(events.list(&ListParams::default()).await.unwrap().items.len(), 1);

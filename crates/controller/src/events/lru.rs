@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_used_longest_is_forgotten() {
+    fn the_least_recently_used_entry_is_evicted() {
         let mut lru = Lru::new(2);
         *lru.get_or_insert_with(&"a", || 1) += 1;
         lru.get_or_insert_with(&"b", || 1);

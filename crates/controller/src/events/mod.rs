@@ -8,7 +8,7 @@
 //!
 //! | API | combination |
 //! |---|---|
-//! | `events.k8s.io/v1`, the default | events alike but for their note are one series: the first is created, the second makes it a series, further ones are counted here and written every half hour and at the end (`series`) |
+//! | `events.k8s.io/v1`, the default | events that differ only in their note are one series: the first is created, the second makes it a series, further ones are counted here and written every half hour and at the end (`series`) |
 //! | `v1` | ten different messages of the same reason become one combined event; repetitions count up; each source has a budget of 25 events an object and one more every five minutes (`correlator`) |
 //!
 //! ```
@@ -24,7 +24,7 @@
 //! let namespace = Api::<Namespace>::all(client.clone()).get("default").await.unwrap();
 //! recorder.event(&namespace, EventType::Normal, "Opened", "the shop is open");
 //!
-//! // Usually spawned. On shutdown it sends what is queued.
+//! // Usually spawned. On shutdown it sends the queued events.
 //! broadcaster.run(std::future::ready(())).await;
 //! let events: Api<Event> = Api::default_namespaced(client);
 //! let event = events.list(&Default::default()).await.unwrap().items.remove(0);
@@ -49,7 +49,6 @@ pub(crate) mod series;
 pub(crate) mod sink;
 mod source;
 
-pub use crate::clock::Clock;
 pub use broadcaster::{EventApi, EventBroadcaster, EventOptions, EventStats};
 pub use correlator::{Aggregation, SpamLimit};
 pub use recorder::{EventDraft, EventType, Recorder};

@@ -95,7 +95,7 @@ impl SeriesCache {
             .collect()
     }
 
-    /// Forgets what is over, and returns the series among it for a last write.
+    /// Forgets events that are over, and returns the series among them for a last write.
     pub(super) fn finish(&mut self, now: Instant) -> Vec<Event> {
         let mut over = Vec::new();
         self.0.retain(|entry| {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_quiet_for_six_minutes_is_over() {
+    async fn a_series_ends_after_six_quiet_minutes() {
         let mut cache = SeriesCache::new(10);
         let now = Instant::now();
         cache.observe(&occurrence("a", 1), now);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_the_server_would_refuse_for_its_length_is_cut() {
+    async fn texts_are_cut_to_the_limits_of_the_server() {
         let mut cache = SeriesCache::new(10);
         let long = occurrence(&"ä".repeat(1000), 1);
         let Some(SeriesWrite::Create(event)) = cache.observe(&long, Instant::now()) else {

@@ -5,7 +5,7 @@ use std::fmt;
 use kube::{
     Api, Client, Resource,
     api::{Patch, PatchParams, PostParams},
-    core::NamespaceResourceScope,
+    core::{NamespaceResourceScope, Request},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -55,20 +55,28 @@ impl Write {
 
 async fn create<K>(client: &Client, event: &K, after_patch: bool) -> Sent
 where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
-    K: Clone + Serialize + DeserializeOwned + fmt::Debug,
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Serialize,
 {
-    match api(client, event)
-        .create(&PostParams::default(), event)
-        .await
-    {
-        Ok(_) => Sent::Done,
+    match created(client, event).await {
+        Ok(()) => Sent::Done,
         Err(kube::Error::Api(status)) if after_patch && status.code == 409 => {
             // The event did not exist when it was patched and exists now: patch it next time.
             Sent::Failed(kube::Error::Api(status))
         }
         Err(e) => outcome(e),
     }
+}
+
+/// Creates an event. The response is not decoded.
+async fn created<K>(client: &Client, event: &K) -> kube::Result<()>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Serialize,
+{
+    let body = serde_json::to_vec(event).map_err(kube::Error::SerdeError)?;
+    let events = Request::new(K::url_path(&(), Some(namespace(event))));
+    let request = events.create(&PostParams::default(), body);
+    let request = request.map_err(kube::Error::BuildRequest)?;
+    client.request_text(request).await.map(drop)
 }
 
 /// Patches an event; one that was deleted is created again.
@@ -93,8 +101,11 @@ fn api<K>(client: &Client, event: &K) -> Api<K>
 where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
 {
-    let namespace = event.meta().namespace.as_deref().unwrap_or("default");
-    Api::namespaced(client.clone(), namespace)
+    Api::namespaced(client.clone(), namespace(event))
+}
+
+fn namespace<K: Resource>(event: &K) -> &str {
+    event.meta().namespace.as_deref().unwrap_or("default")
 }
 
 fn outcome(error: kube::Error) -> Sent {

@@ -72,6 +72,12 @@ pub enum ElectionConfigError {
 }
 
 /// Returns a unique identity for this process: `hostname_uuid`.
+///
+/// ```
+/// use kubewright_controller::leader_election::default_identity;
+///
+/// assert_ne!(default_identity(), default_identity());
+/// ```
 pub fn default_identity() -> String {
     let host = hostname::get().unwrap_or_default();
     format!("{}_{}", host.to_string_lossy(), Uuid::new_v4())

@@ -35,6 +35,19 @@ pub struct Fence {
 }
 
 /// The token of a leader's work: a stop signal, and a fence for its term.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_controller::leader_election::{ElectionConfig, LeaderElector, Outcome};
+///
+/// let election = LeaderElector::new(client, ElectionConfig::new("shop", "default")).unwrap();
+/// let never = std::future::pending();
+/// let outcome = election.run(never, |token| async move { token.fence().is_open() }).await;
+/// assert_eq!(outcome, Outcome::Finished(true));
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct LeaderToken {
     fence: Fence,
@@ -296,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_belongs_to_an_earlier_leadership_stays_closed() {
+    async fn fences_of_earlier_terms_stay_closed() {
         let fence = Fence::closed();
         let first = fence.begin(Instant::now(), DEADLINE, EXPIRY);
         fence.close();

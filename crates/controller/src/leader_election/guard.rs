@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_may_change_something_is_a_write() {
+    fn requests_that_may_change_something_are_writes() {
         for (method, path, write) in [
             ("GET", "/api/v1/namespaces/a/pods", false),
             ("POST", "/api/v1/namespaces/a/pods", true),

@@ -28,7 +28,7 @@ impl LeaseWatch {
         }
     }
 
-    /// Discards what has arrived and was not looked at yet.
+    /// Discards events that have arrived and were not handled yet.
     pub(super) fn reset(&mut self) {
         self.stream = None;
     }
@@ -59,7 +59,7 @@ impl LeaseWatch {
         std::future::pending().await
     }
 
-    /// At whatever version the server has at hand: the watch begins with the current Lease, and cannot be too old.
+    /// At any version the server has: the watch begins with the current Lease, and cannot be too old.
     async fn open(&mut self) {
         let params = WatchParams::default().fields(&format!("metadata.name={}", self.name));
         match self.api.watch(&params, "0").await {

@@ -29,7 +29,7 @@ pub(super) struct LeaseLock {
 }
 
 impl LockError {
-    /// Reports whether somebody else wrote the Lease first.
+    /// Reports whether another writer updated the Lease first.
     pub(super) fn is_conflict(&self) -> bool {
         kubewright_client::is_conflict(self)
     }

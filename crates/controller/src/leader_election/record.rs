@@ -59,7 +59,7 @@ pub(crate) fn holder(spec: &LeaseSpec) -> &str {
 }
 
 /// Returns the record of a leader that follows the previous one: renewing keeps the time of acquisition and the number
-/// of transitions, taking over starts anew and adds a transition.
+/// of transitions, taking over resets both and adds a transition.
 pub(crate) fn held(
     before: Option<&LeaseSpec>,
     identity: &str,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_duration_is_the_records_and_nobody_holds_an_empty_one() {
+    async fn the_duration_is_the_records_and_an_empty_record_has_no_holder() {
         let now = Instant::now();
         let mut spec = held(None, "a", LEASE, at(1));
         spec.lease_duration_seconds = Some(60);

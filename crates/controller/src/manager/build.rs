@@ -24,6 +24,7 @@ use crate::{
     health::{Checks, Ping},
     leader_election::{ElectionConfig, LeaderElector},
     metrics::{ControllerFamilies, ElectionMetrics},
+    run::{Finished, Tracking},
 };
 
 /// The tolerance for the age of a leader's last renewal, beyond the lease duration.
@@ -61,12 +62,17 @@ pub struct ManagerBuilder {
     field_manager: Option<String>,
     event_api: EventApi,
     defaults: ControllerDefaults,
+    tracking: Tracking,
+    name: Option<String>,
 }
 
 impl ManagerBuilder {
     pub(super) fn new(client: kube::Client) -> Self {
+        let tracking = Tracking::default();
         Self {
-            factory: SharedInformerFactory::builder(client.clone()),
+            factory: SharedInformerFactory::builder(tracking.observe(client.clone())),
+            tracking,
+            name: None,
             client,
             scopes: HashMap::new(),
             namespaces: None,
@@ -128,7 +134,7 @@ impl ManagerBuilder {
         self
     }
 
-    /// Sets how long a shutdown may take. Defaults to 30 s; what has not ended then is dropped.
+    /// Sets how long a shutdown may take. Defaults to 30 s; runnables that have not ended then are dropped.
     pub fn graceful_shutdown_timeout(mut self, timeout: Duration) -> Self {
         self.shutdown_timeout = Some(timeout);
         self
@@ -162,6 +168,12 @@ impl ManagerBuilder {
     /// writes.
     pub fn field_manager(mut self, name: impl Into<String>) -> Self {
         self.field_manager = Some(name.into());
+        self
+    }
+
+    /// Sets the name of the manager in ledgers, which begins the ids of its runs. Defaults to the field manager, or `manager`.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
         self
     }
 
@@ -202,11 +214,14 @@ impl ManagerBuilder {
 
     fn finish(self, elector: Option<LeaderElector>) -> Manager {
         let caches = Caches::new(self.factory.build(), self.scopes, self.namespaces);
-        let writes = self.read_own_writes.then(Writes::default);
+        let writes = self
+            .read_own_writes
+            .then(|| Writes::new(self.tracking.clone()));
         let mut client = Client::new(
             self.client.clone(),
             caches.clone(),
             writes,
+            self.tracking.clone(),
             self.read_timeout,
         );
         if let Some(name) = &self.field_manager {
@@ -225,6 +240,9 @@ impl ManagerBuilder {
         let groups = Arc::new(Groups::new(sender));
         let pulse = Arc::default();
         let clock = SharedClock::default();
+        let name = self.name.as_deref().or(self.field_manager.as_deref());
+        let name = name.unwrap_or("manager");
+        let finished = Finished::new(name, clock.clone());
         let events = Events::new(
             self.client,
             self.event_api,
@@ -255,6 +273,8 @@ impl ManagerBuilder {
             clock,
             events,
             verified: Verified::default(),
+            finished,
+            tracking: self.tracking,
         }));
         manager.add_checks();
         manager

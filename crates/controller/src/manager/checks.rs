@@ -2,14 +2,17 @@
 
 use std::{sync::Weak, time::Duration};
 
-use kubewright_metrics::TextWriter;
+use kubewright_informer::SharedInformer;
+use kubewright_metrics::{MetricType, TextWriter};
+use kubewright_serve::Tls;
 use kubewright_workqueue::{Depth, write_metrics};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, time::Instant};
 
 use super::{Group, Manager, ManagerError, Shared};
 use crate::{
-    serve::{Routes, serve},
+    process,
+    serve::{Routes, serve, serve_tls},
     source::is_unknown_kind,
 };
 
@@ -34,6 +37,7 @@ impl Manager {
                 Some(manager) => manager.reconciles().map_err(Into::into),
                 None => Ok(()),
             });
+        self.0.registry.register(process::collect);
         self.0.registry.register(move |out: &mut TextWriter| {
             if let Some(manager) = upgrade(&weak) {
                 manager.write_queues(out);
@@ -49,15 +53,23 @@ impl Manager {
         let controllers: Vec<_> = self.controllers().iter().map(|c| c.status()).collect();
         json!({
             "leading": *self.0.elected.borrow(),
-            "caches": self.informers().iter().map(|cache| json!({
+            "caches": self.debug_caches(),
+            "controllers": controllers,
+        })
+    }
+
+    /// Returns the caches in [`debug_controllers`](Self::debug_controllers).
+    pub(crate) fn debug_caches(&self) -> Vec<Value> {
+        let status = |cache: &SharedInformer<()>| {
+            json!({
                 "resource": crate::client::caches::name(cache.resource()),
                 "synced": cache.has_synced(),
                 "objects": cache.indexer().len(),
                 "resourceVersion": cache.resource_version(),
                 "error": cache.error().map(|error| error.to_string()),
-            })).collect::<Vec<_>>(),
-            "controllers": controllers,
-        })
+            })
+        };
+        self.informers().iter().map(status).collect()
     }
 
     /// Returns the routes `/healthz` and `/readyz`, for probes.
@@ -65,15 +77,28 @@ impl Manager {
         Routes::new().health(self.healthz().clone(), self.readyz().clone())
     }
 
-    /// Returns the routes `/healthz`, `/readyz`, `/metrics` and `/debug/controllers`. Whoever can reach them learns the
+    /// Returns the routes `/healthz`, `/readyz`, `/metrics` and `/debug/controllers`. Anyone who can reach them learns the
     /// names of objects and the errors of reconciles.
     pub fn routes(&self) -> Routes {
         let manager = std::sync::Arc::downgrade(&self.0);
+        let reporting = manager.clone();
         Routes::new()
             .health(self.healthz().clone(), self.readyz().clone())
             .metrics(self.registry().clone())
             .debug("/debug/controllers", move || {
                 upgrade(&manager).map_or(Value::Null, |manager| manager.debug_controllers())
+            })
+            .debug_query("/debug/kubewright/v1/runs", move |query| {
+                let Some(manager) = upgrade(&reporting) else {
+                    return Value::Null;
+                };
+                let after = query
+                    .split('&')
+                    .find_map(|pair| pair.strip_prefix("after="));
+                let after = after
+                    .and_then(|after| after.parse().ok())
+                    .unwrap_or_default();
+                json!(manager.ledger_report(after))
             })
     }
 
@@ -85,6 +110,23 @@ impl Manager {
     pub fn serve(&self, listener: TcpListener, routes: Routes) -> Result<(), ManagerError> {
         self.add(Group::HttpServers, "http", move |stop| async move {
             serve(listener, routes, stop.stopping()).await;
+            Ok(())
+        })
+    }
+
+    /// Serves routes like [`serve`](Self::serve), over TLS.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the manager has stopped.
+    pub fn serve_tls(
+        &self,
+        listener: TcpListener,
+        tls: Tls,
+        routes: Routes,
+    ) -> Result<(), ManagerError> {
+        self.add(Group::HttpServers, "https", move |stop| async move {
+            serve_tls(listener, tls, routes, stop.stopping()).await;
             Ok(())
         })
     }
@@ -135,6 +177,24 @@ impl Manager {
             })
             .collect();
         write_metrics(&queues, Depth::ByPriority, out);
+        out.heading(
+            "kubewright_keys",
+            "Keys per controller and state",
+            MetricType::Gauge,
+        );
+        for controller in self.controllers() {
+            let queue = controller.queue().status();
+            let states = [
+                ("delayed", queue.delayed),
+                ("failing", controller.journal().failing()),
+                ("queued", queue.queued),
+                ("running", queue.processing),
+            ];
+            for (state, count) in states {
+                let labels = [("controller", controller.name()), ("state", state)];
+                out.sample("kubewright_keys", labels, count as f64);
+            }
+        }
     }
 }
 

@@ -18,6 +18,20 @@ use kubewright_client::BoxError;
 use crate::controller::panic_message;
 
 /// Determines when a runnable is started and stopped.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use kubewright_controller::{Group, Manager};
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+///
+/// let manager = Manager::new(cluster.client());
+/// // Runs on every replica, whether or not it leads.
+/// manager.add(Group::Others, "cache of images", |stop| async move {
+///     stop.stopping().await;
+///     Ok(())
+/// })?;
+/// # Ok::<_, kubewright_controller::ManagerError>(()) }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// Started first and stopped last: health, metrics, debugging.
@@ -100,7 +114,7 @@ impl Groups {
     }
 
     /// Asks a group to stop, and rejects further runnables.
-    pub(crate) fn tell(&self, group: Group) {
+    pub(crate) fn signal(&self, group: Group) {
         let mut groups = self.groups.lock();
         let state = groups.entry(group).or_insert_with(State::new);
         state.phase = Phase::Stopped;
@@ -113,7 +127,7 @@ impl Groups {
 
     /// Asks a group to stop, and waits for it.
     pub(crate) async fn stop(&self, group: Group) {
-        self.tell(group);
+        self.signal(group);
         self.finished(group).await;
     }
 
@@ -130,7 +144,7 @@ impl Groups {
         }
     }
 
-    /// Aborts what has not ended.
+    /// Aborts the tasks that have not ended.
     pub(crate) fn abort(&self) {
         let mut ended = Vec::new();
         for state in self.groups.lock().values_mut() {
@@ -169,7 +183,7 @@ impl State {
         self.next += 1;
         self.running.lock().insert(self.next, name.clone());
         let listed = Listed(self.running.clone(), self.next);
-        let (stop, errors) = (self.stopper.told(), errors.clone());
+        let (stop, errors) = (self.stopper.signal(), errors.clone());
         self.tasks.spawn(async move {
             let _listed = listed;
             let error = match AssertUnwindSafe(async { run(stop).await })

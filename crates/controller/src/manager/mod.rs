@@ -54,6 +54,7 @@ use crate::{
     health::Checks,
     leader_election::{LeaderElector, LeaderToken},
     metrics::{ControllerFamilies, ControllerMetrics},
+    run::{Finished, Tracking},
 };
 pub(crate) use groups::Groups;
 use verified::Verified;
@@ -111,6 +112,8 @@ struct Shared {
     clock: SharedClock,
     events: Events,
     verified: Verified,
+    finished: Finished,
+    tracking: Tracking,
 }
 
 impl Manager {
@@ -245,6 +248,14 @@ impl Manager {
     /// kinds that have changed. Test clusters do this for the managers that run on them.
     pub fn set_change_counter(&self, counter: ChangeCounter) {
         self.0.verified.set_counter(counter);
+    }
+
+    pub(crate) fn finished(&self) -> &Finished {
+        &self.0.finished
+    }
+
+    pub(crate) fn tracking(&self) -> &Tracking {
+        &self.0.tracking
     }
 
     pub(crate) fn verified(&self) -> &Verified {

@@ -28,7 +28,7 @@ impl Manager {
         let mut leading: Option<Leading> = None;
         let cause = {
             let mut shutdown = pin!(shutdown);
-            let mut start = pin!(self.start(stopper.told(), &mut leading));
+            let mut start = pin!(self.start(stopper.signal(), &mut leading));
             let started = tokio::select! {
                 biased;
                 () = &mut shutdown => None,
@@ -143,7 +143,7 @@ impl Manager {
         let abort_leading = leading.as_ref().map(|leading| leading.0.abort_handle());
         let stop = async {
             let groups = &shared.groups;
-            groups.tell(Group::WarmUp);
+            groups.signal(Group::WarmUp);
             groups.stop(Group::Others).await;
             // No process becomes leader any more; the leader ends its work and releases the Lease.
             stopper.stop();
@@ -198,10 +198,10 @@ impl Drop for Leading {
     }
 }
 
-/// The wait before a failing list is looked at again.
+/// The interval at which a failing list is checked.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Aborts whatever has not ended, however the manager ends.
+/// Aborts the remaining tasks when the manager ends, for any reason.
 struct AbortAll<'a>(&'a Manager);
 
 impl Drop for AbortAll<'_> {

@@ -71,7 +71,7 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// Fails with what is left to do if the time is over.
+    /// Fails with a description of the remaining work if the time is over.
     pub async fn settled(&self, most: Duration) -> Result<(), Unsettled> {
         tokio::select! {
             biased;
@@ -86,7 +86,7 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// Fails with what is left to do.
+    /// Fails with a description of the remaining work.
     pub async fn is_settled(&self) -> Result<(), Unsettled> {
         let busy = || match self.unsettled() {
             Some(reason) => Err(Unsettled::new(reason)),
@@ -155,7 +155,7 @@ impl Manager {
         }
         let resource = &cache.resource().plural;
         let unknown = cache.error().is_some_and(|error| is_unknown_kind(&error));
-        // The kind may have been defined meanwhile: the list tells.
+        // The kind may have been defined meanwhile: the list shows it.
         if !cache.has_synced() && !unknown {
             let error = cache.error();
             let reason = error.map_or_else(|| "no answer yet".to_owned(), |e| e.to_string());

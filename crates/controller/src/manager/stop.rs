@@ -53,7 +53,7 @@ impl Stopper {
         self.0.send_replace(true);
     }
 
-    pub(crate) fn told(&self) -> Stop {
+    pub(crate) fn signal(&self) -> Stop {
         Stop(self.0.subscribe())
     }
 }

@@ -1,8 +1,8 @@
 //! [`Reconciler`], its input ([`Request`]) and its result ([`Action`], [`Error`]).
 //!
-//! A reconciler learns *which* object to look at, not what happened to it: it reads the current state and makes it the
-//! desired one. It never runs twice at once for one request. Errors are logged and retried with growing delays; a panic
-//! is an error too.
+//! A reconciler learns *which* object to reconcile, not what happened to it: it reads the current state and makes it
+//! the desired one. It never runs twice at once for one request. Errors are logged and retried with growing delays; a
+//! panic is an error too.
 //!
 //! | module | contents |
 //! |---|---|
@@ -31,7 +31,8 @@ use crate::context::Context;
 /// Makes the state of an object the desired one.
 ///
 /// Async functions are reconcilers too, and usually shorter: see [`IntoReconciler`]. Implement this trait for a type that
-/// has a state of its own.
+/// has a state of its own. [`Context::with_object`] gives it what functions of an object have: finalizers, owned objects and
+/// the status.
 ///
 /// ```
 /// use kubewright_controller::{Action, Context, Reconciler, Request, Result};

@@ -22,7 +22,7 @@ use crate::{
     handler::{Handler, priority_of},
     predicate::{AnyEvent, Predicate},
     reconcile::Request,
-    status::{Journal, Trigger, TriggerCause},
+    status::{ChangedObject, Journal, Trigger, TriggerCause},
 };
 
 /// The maximum number of requests that wait in a channel.
@@ -60,7 +60,7 @@ pub(crate) enum Kind {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Watch {
-    resource: ApiResource,
+    resource: Arc<ApiResource>,
     metadata_only: bool,
     handler: Handler,
     predicates: Vec<Predicate>,
@@ -200,7 +200,7 @@ impl Watch {
     /// Watches a kind that is known at run time, in the same cache that typed readers use.
     pub fn kind(resource: &ApiResource, handler: Handler) -> Self {
         Self {
-            resource: resource.clone(),
+            resource: Arc::new(resource.clone()),
             metadata_only: false,
             handler,
             predicates: Vec::new(),
@@ -256,8 +256,12 @@ impl Watch {
         }
         let priority = priority_of(event).saturating_add(self.priority.unwrap_or(0));
         let cause = cause_of(event);
+        let object = event.object();
+        let changed =
+            || ChangedObject::new(&self.resource, object.key(), object.resource_version());
         for request in self.handler.requests(event, client).await {
-            enqueue.put(request, cause, AddOptions::new().priority(priority));
+            let trigger = Trigger::new(&enqueue.source, cause, enqueue.journal.now()).of(changed());
+            enqueue.trigger(request, trigger, AddOptions::new().priority(priority));
         }
     }
 }
@@ -282,8 +286,12 @@ impl Enqueue {
     }
 
     pub(crate) fn put(&self, request: Request, cause: TriggerCause, options: AddOptions) {
-        self.journal
-            .triggered(&request, Trigger::new(&self.source, cause));
+        let trigger = Trigger::new(&self.source, cause, self.journal.now());
+        self.trigger(request, trigger, options);
+    }
+
+    fn trigger(&self, request: Request, trigger: Trigger, options: AddOptions) {
+        self.journal.triggered(&request, trigger);
         self.queue.add_with(request, options);
     }
 }

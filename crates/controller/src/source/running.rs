@@ -50,7 +50,7 @@ enum Subscribed {
     /// The source has not started yet.
     #[default]
     NotYet,
-    /// The source changes over to another informer, and has not dealt with the difference yet.
+    /// The source switches to another informer, and has not processed the difference yet.
     Changing,
     /// The source reads events.
     Yes(SubscriptionProgress),
@@ -133,7 +133,7 @@ impl Running {
         }
     }
 
-    /// Changes over to another informer if the namespaces have changed in a way that needs one. Objects that only the old
+    /// Switches to another informer if the change of the namespaces requires it. Objects that only the old
     /// informer holds are reported as deleted; those of the new one arrive as they do for every new watch.
     async fn rescope(&self, target: &Target, old: &SharedInformer<()>) -> bool {
         let new = target.watch.cache(&self.caches);
@@ -172,7 +172,7 @@ impl Running {
         }
     }
 
-    /// Waits for the next event, and wakes those who wait for the source to be drained whenever there is none.
+    /// Waits for the next event. If there is none, wakes the tasks that wait for the source to be drained.
     async fn next(&self, events: &mut Subscription<()>) -> Option<AnyEvent> {
         let mut next = std::pin::pin!(events.next());
         std::future::poll_fn(|cx| {
@@ -185,7 +185,7 @@ impl Running {
         .await
     }
 
-    /// Reports whether everything that the informer shows has been dealt with.
+    /// Reports whether all events of the informer have been processed.
     pub(crate) fn is_drained(&self) -> bool {
         let reading = self.reading.lock().clone();
         match (reading.informer, reading.subscription) {
@@ -244,5 +244,5 @@ impl Running {
     }
 }
 
-/// The wait before a failing list is looked at again.
+/// The interval at which a failing list is checked.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);

@@ -2,16 +2,21 @@
 //! and when it is due again; and recent runs.
 //!
 //! For each controller the last [`KEYS`] keys and those that wait are remembered, and the last [`RECENT`] runs. Runs
-//! are numbered, so that a reader knows what is new and how much it has missed.
+//! are numbered, so that a reader can tell which ones are new and how many it has missed.
 
 mod journal;
+mod pending;
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use kube::core::ApiResource;
+use kubewright_informer::Key;
+use kubewright_ledger::ObjectRef;
 use serde::Serialize;
 
 pub(crate) use journal::Journal;
+pub(crate) use pending::Pending;
 
 /// The number of keys of a controller that are remembered after they ran.
 pub const KEYS: usize = 1000;
@@ -47,10 +52,40 @@ pub struct Trigger {
     /// The time.
     #[serde(serialize_with = "timestamp")]
     pub at: Timestamp,
+    /// The object whose change it was; `None` for sources that are not watches.
+    #[serde(flatten)]
+    pub change: Option<ChangedObject>,
+}
+
+/// The object whose change triggered a run.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_controller::{Action, Context, Controller, Manager, Request};
+///
+/// let (sender, mut changes) = tokio::sync::mpsc::unbounded_channel();
+/// let manager = Manager::new(cluster.client());
+/// Controller::for_::<Namespace>()
+///     .build(&manager, move |context: Context, _: Request| {
+///         sender.send(context.trigger().unwrap().change.clone().unwrap()).unwrap();
+///         async { Ok(Action::done()) }
+///     })
+///     .unwrap();
+/// let first = async { changes.recv().await.unwrap() };
+/// manager.run(async { assert_eq!(first.await.resource(), "namespaces") }).await.unwrap();
+/// # });
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedObject {
+    resource: Arc<ApiResource>,
+    key: Key,
+    resource_version: Box<str>,
 }
 
 /// The cause of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TriggerCause {
     /// An object existed at startup.
@@ -198,6 +233,20 @@ pub struct KeyStatus {
 }
 
 impl TriggerCause {
+    /// Returns the name in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::Added => "added",
+            Self::Updated => "updated",
+            Self::Resync => "resync",
+            Self::Deleted => "deleted",
+            Self::Asked => "asked",
+            Self::Requeue => "requeue",
+            Self::Backoff => "backoff",
+        }
+    }
+
     /// Reports whether the run is due later than its trigger.
     fn is_delayed(self) -> bool {
         matches!(self, Self::Requeue | Self::Backoff)
@@ -205,12 +254,82 @@ impl TriggerCause {
 }
 
 impl Trigger {
-    pub(crate) fn new(source: &Arc<str>, cause: TriggerCause) -> Self {
+    pub(crate) fn new(source: &Arc<str>, cause: TriggerCause, at: Timestamp) -> Self {
         Self {
             source: source.clone(),
             cause,
-            at: Timestamp::now(),
+            at,
+            change: None,
         }
+    }
+
+    /// Returns the trigger with the object whose change it was.
+    pub(crate) fn of(self, change: ChangedObject) -> Self {
+        Self {
+            change: Some(change),
+            ..self
+        }
+    }
+
+    /// Returns the source and the cause: `captains updated`.
+    pub(crate) fn words(&self) -> String {
+        let source = self.source.split('.').next().unwrap_or_default();
+        format!("{source} {}", self.cause.as_str())
+    }
+
+    pub(crate) fn to_ledger(&self) -> kubewright_ledger::Trigger {
+        let change = self.change.as_ref();
+        kubewright_ledger::Trigger {
+            source: self.source.to_string(),
+            cause: self.cause.as_str().to_owned(),
+            at: self.at,
+            object: change.map(ChangedObject::to_ref),
+            resource_version: change.map_or_else(String::new, |it| it.resource_version.to_string()),
+        }
+    }
+}
+
+impl ChangedObject {
+    pub(crate) fn new(resource: &Arc<ApiResource>, key: &Key, resource_version: &str) -> Self {
+        Self {
+            resource: resource.clone(),
+            key: key.clone(),
+            resource_version: resource_version.into(),
+        }
+    }
+
+    /// Returns the group of the object; empty for the core group.
+    pub fn group(&self) -> &str {
+        &self.resource.group
+    }
+
+    /// Returns the plural name of its resource.
+    pub fn resource(&self) -> &str {
+        &self.resource.plural
+    }
+
+    /// Returns its key.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// Returns its version after the change.
+    pub fn resource_version(&self) -> &str {
+        &self.resource_version
+    }
+
+    fn to_ref(&self) -> ObjectRef {
+        ObjectRef::new(self.group(), self.resource(), self.key.as_str())
+    }
+}
+
+impl Serialize for ChangedObject {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let mut map = out.serialize_map(Some(2))?;
+        map.serialize_entry("object", &self.to_ref())?;
+        map.serialize_entry("resourceVersion", &self.resource_version)?;
+        map.end()
     }
 }
 

@@ -38,6 +38,27 @@ pub struct Backoff {
 
 /// Calls `ask` until it returns something, at most as often as there are steps, with growing delays.
 ///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// use std::time::Duration;
+/// use kubewright_controller::wait::{Backoff, exponential_backoff};
+///
+/// let backoff = Backoff {
+///     duration: Duration::from_millis(100),
+///     factor: 2.0,
+///     jitter: 0.0,
+///     steps: 5,
+///     cap: None,
+/// };
+/// let mut attempts = 0;
+/// let third = exponential_backoff(backoff, async || {
+///     attempts += 1;
+///     Ok::<_, std::io::Error>((attempts == 3).then_some(attempts))
+/// });
+/// assert_eq!(third.await.unwrap(), 3);
+/// # });
+/// ```
+///
 /// # Errors
 ///
 /// Fails with the first error of `ask`, or with a timeout after the last step.

@@ -10,6 +10,8 @@
 
 use std::time::Duration;
 
+use kube::core::Status;
+use kubewright_client::ErrorExt;
 use thiserror::Error;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
@@ -20,6 +22,16 @@ pub use backoff::{Backoff, exponential_backoff};
 pub use object::{wait_for, wait_for_deletion, wait_for_status_condition};
 
 /// The error of a wait.
+///
+/// ```
+/// use kube::core::Status;
+/// use kubewright_controller::{ErrorExt, wait::WaitError};
+///
+/// let status = Status::failure("pods is forbidden", "Forbidden").with_code(403);
+/// let error = WaitError::Failed(kube::Error::Api(Box::new(status)));
+/// assert!(error.is_forbidden());
+/// assert!(!WaitError::<kube::Error>::Timeout.is_forbidden());
+/// ```
 #[derive(Debug, Error, PartialEq)]
 pub enum WaitError<E> {
     /// The time is over.
@@ -28,6 +40,15 @@ pub enum WaitError<E> {
     /// Waiting failed.
     #[error(transparent)]
     Failed(#[from] E),
+}
+
+impl<E: ErrorExt> ErrorExt for WaitError<E> {
+    fn api_status(&self) -> Option<&Status> {
+        match self {
+            Self::Timeout => None,
+            Self::Failed(error) => error.api_status(),
+        }
+    }
 }
 
 /// Calls `ask` at once and then at every interval, until it returns something.

@@ -106,6 +106,23 @@ where
 
 /// Waits until a condition of the object has that status, for the current generation if the condition names one.
 ///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use kube::Api;
+/// use kubewright_controller::wait::{WaitError, wait_for_status_condition};
+///
+/// let deployments: Api<Deployment> = Api::default_namespaced(client);
+/// let limit = Duration::from_millis(50);
+/// let available = wait_for_status_condition(&deployments, "web", "Available", "True", limit).await;
+/// // Nothing has created it.
+/// assert!(matches!(available, Err(WaitError::Timeout)));
+/// # });
+/// ```
+///
 /// # Errors
 ///
 /// Fails like [`wait_for`].

@@ -86,7 +86,7 @@ async fn a_series_is_written_twice_and_a_last_time_when_it_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_server_cannot_take_now_is_tried_again_and_what_it_refuses_is_not() {
+async fn transient_failures_of_events_are_retried_and_rejections_are_not() {
     let cluster = TestCluster::start().await;
     let map = object(&cluster).await;
     let broadcaster = core(&cluster);

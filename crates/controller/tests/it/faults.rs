@@ -57,7 +57,7 @@ async fn mirror(context: Context, request: Request) -> Result<Action> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn errors_that_never_stop_come_ever_later_and_hold_up_nobody_else() {
+async fn persistent_errors_back_off_and_delay_no_other_object() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let runs: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
@@ -187,7 +187,7 @@ async fn a_server_that_is_gone_for_a_minute_is_caught_up_with() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_whose_server_is_gone_past_its_lease_ends_and_another_goes_on() {
+async fn a_leader_without_a_server_past_its_lease_ends_and_another_takes_over() {
     let cluster = TestCluster::start().await;
     let candidate = |client, identity: &str| {
         let config = ElectionConfig::new("shop", "default").identity(identity);

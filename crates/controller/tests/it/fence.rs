@@ -116,7 +116,7 @@ async fn candidates_do_not_write_and_programs_without_election_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_other_rules_wrap_is_still_known_as_not_the_leader() {
+async fn wrapped_errors_are_recognized_as_not_the_leader() {
     let cluster = TestCluster::start().await;
     let candidate = elector(cluster.client(), "a");
     let client = candidate.fence().guard(cluster.client());

@@ -248,7 +248,7 @@ async fn a_foreign_record_is_honoured_for_its_own_duration_from_when_it_was_seen
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_change_of_a_foreign_record_starts_the_time_anew() {
+async fn every_change_of_a_foreign_record_restarts_the_time() {
     let cluster = TestCluster::start().await;
     put(&cluster, foreign("go", 15)).await;
     let mut a = Candidate::start(elector(cluster.client(), "a"), NO_TIME);
@@ -266,7 +266,7 @@ async fn every_change_of_a_foreign_record_starts_the_time_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_go_holder_gives_back_is_taken_at_once() {
+async fn a_lease_that_a_go_holder_releases_is_taken_immediately() {
     let cluster = TestCluster::start().await;
     put(&cluster, foreign("go", 3600)).await;
     let mut a = Candidate::start(elector(cluster.client(), "a"), NO_TIME);
@@ -330,7 +330,7 @@ async fn a_lease_that_was_deleted_is_made_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_never_led_leaves_the_record_alone() {
+async fn a_candidate_that_never_led_leaves_the_record_alone() {
     let cluster = TestCluster::start().await;
     put(&cluster, foreign("go", 3600)).await;
     let before = leases(&cluster).get("shop").await.unwrap();

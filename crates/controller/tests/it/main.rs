@@ -12,7 +12,6 @@ mod namespaces;
 mod objects;
 mod paused_process;
 mod reconciling;
-mod rules;
 mod settings;
 #[cfg(feature = "otel")]
 mod telemetry;

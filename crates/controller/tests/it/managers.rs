@@ -319,7 +319,7 @@ async fn a_lost_lease_ends_the_manager_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_work_is_refused() {
+async fn invalid_controllers_are_rejected() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let nothing = |_: Context, _: Request| async { Ok::<_, BoxError>(Action::done()) };

@@ -100,7 +100,7 @@ async fn namespaces_are_added_and_removed_while_the_manager_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_controllers_have_in_common_is_said_once_and_one_may_differ() {
+async fn defaults_of_controllers_can_be_overridden() {
     let cluster = TestCluster::start().await;
     let defaults = ControllerDefaults::new()
         .max_concurrent_reconciles(3)

@@ -127,7 +127,7 @@ async fn applying_takes_over_only_by_force() {
 
 type Runs = Arc<AtomicUsize>;
 
-/// Two finalizers: the first counts its runs, the second fails as often as it is told to.
+/// Two finalizers: the first counts its runs, the second fails as often as it is asked to.
 fn finalizers(failures: usize) -> (Finalizers<ConfigMap>, Runs) {
     let runs = Runs::default();
     let (counted, left) = (runs.clone(), Arc::new(AtomicUsize::new(failures)));

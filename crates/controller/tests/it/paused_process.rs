@@ -74,7 +74,7 @@ async fn lead(kubeconfig: &str) -> Result<(), ManagerError> {
 
 /// Not a test of its own: the process that leads.
 #[test]
-#[ignore = "run by a_leader_that_is_stopped_past_its_lease_writes_nothing_when_it_goes_on"]
+#[ignore = "run by a_leader_that_is_stopped_past_its_lease_writes_nothing_when_resumed"]
 fn the_process_that_leads() {
     let Ok(kubeconfig) = std::env::var(KUBECONFIG) else {
         return;
@@ -102,7 +102,7 @@ async fn counter(cluster: &TestCluster) -> Option<ConfigMap> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_that_is_stopped_past_its_lease_writes_nothing_when_it_goes_on() {
+async fn a_leader_that_is_stopped_past_its_lease_writes_nothing_when_resumed() {
     if !cfg!(unix) {
         eprintln!("skipped: there are no signals here");
         return;

@@ -9,12 +9,13 @@ use std::{
     time::Duration,
 };
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{Patch, PatchParams, PostParams};
 use kubewright_apiserver::request::Verb;
 use kubewright_controller::{
-    Action, BoxError, Context, Controller, Error, ErrorExt, Manager, Request, Source,
-    status::TriggerCause,
+    Action, BoxError, Context, Controller, Error, ErrorExt, Manager, Reconciler, Request, Source,
+    note_log_line, status::TriggerCause,
 };
 use kubewright_testing::{Fault, Match, TestCluster};
 use parking_lot::Mutex;
@@ -48,7 +49,7 @@ fn triggered() -> kubewright_controller::ControllerBuilder {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_fails_is_tried_again_each_time_later() {
+async fn failures_are_retried_with_growing_delays() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let times = Arc::new(Mutex::new(Vec::new()));
@@ -90,7 +91,7 @@ async fn what_fails_is_tried_again_each_time_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_is_counted_and_tried_again() {
+async fn a_panic_is_counted_and_retried() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let ran = Ran::default();
@@ -117,7 +118,7 @@ async fn a_panic_is_counted_and_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_terminal_error_is_not_tried_again() {
+async fn a_terminal_error_is_not_retried() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let ran = Ran::default();
@@ -145,7 +146,7 @@ async fn a_terminal_error_is_not_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reconcile_that_takes_too_long_is_dropped_and_tried_again() {
+async fn a_reconcile_that_takes_too_long_is_cancelled_and_retried() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let ran = Ran::default();
@@ -176,7 +177,7 @@ async fn a_reconcile_that_takes_too_long_is_dropped_and_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requeue_after_comes_back_then_and_says_when() {
+async fn requeue_after_runs_again_then_and_shows_when() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let ran = Ran::default();
@@ -250,7 +251,7 @@ async fn one_object_is_never_reconciled_twice_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_news_goes_before_what_was_there() {
+async fn changes_precede_objects_that_existed_at_startup() {
     let cluster = TestCluster::start().await;
     for i in 0..20 {
         create(&cluster, &format!("old{i:02}")).await;
@@ -459,4 +460,70 @@ async fn a_conflict_is_seen_inside_other_errors() {
         assert!(Error::from(error).is_conflict());
     }
     assert!(!Error::message("409").is_conflict());
+}
+
+#[tokio::test(start_paused = true)]
+async fn times_of_runs_triggers_and_log_lines_are_those_of_the_managers_clock() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    let controller = Controller::for_::<ConfigMap>()
+        .build(&manager, |_: Context, _: Request| async {
+            note_log_line("INFO", "test", "at work", serde_json::Map::new);
+            Ok(Action::done())
+        })
+        .unwrap();
+    manager.set_clock(Arc::new(|| Timestamp::UNIX_EPOCH));
+    create(&cluster, "apples").await;
+    let running = Managed::start(&manager);
+    running.settled().await;
+    let status = controller.status();
+    let run = &status.recent[0];
+    assert_eq!(run.end, Timestamp::UNIX_EPOCH);
+    assert_eq!(run.trigger.as_ref().unwrap().at, Timestamp::UNIX_EPOCH);
+    let report = manager.ledger_report(0);
+    assert_eq!(report.runs[0].log[0].time, Timestamp::UNIX_EPOCH);
+    running.stop().await.unwrap();
+}
+
+/// Copies ConfigMaps to Secrets, which they own.
+struct Copier(&'static str);
+
+impl Reconciler for Copier {
+    async fn reconcile(&self, ctx: Context, request: Request) -> Result<Action, BoxError> {
+        let Some(map) = ctx.get::<ConfigMap>(&request).await? else {
+            return Ok(Action::done());
+        };
+        let ctx = ctx.with_object(map.clone());
+        ctx.finalize("example.com/copy", async |_| Ok(())).await?;
+        let mut secret = Secret {
+            string_data: map.data.clone(),
+            ..Secret::default()
+        };
+        secret.metadata.name = Some(format!("{}{}", request.name(), self.0));
+        ctx.apply_owned(secret).await?;
+        Ok(Action::done())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_struct_owns_objects_and_has_finalizers_as_a_function_has() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    Controller::for_::<ConfigMap>()
+        .owns::<Secret>()
+        .build(&manager, Copier("-copy"))
+        .unwrap();
+    create(&cluster, "apples").await;
+    let running = Managed::start(&manager);
+    running.settled().await;
+    let secrets: kube::Api<Secret> = kube::Api::default_namespaced(cluster.client());
+    let copy = secrets.get("apples-copy").await.unwrap();
+    let owner = &copy.metadata.owner_references.unwrap()[0];
+    assert_eq!(
+        (owner.kind.as_str(), owner.name.as_str()),
+        ("ConfigMap", "apples")
+    );
+    let map = maps(&cluster).get("apples").await.unwrap();
+    assert_eq!(map.metadata.finalizers.unwrap(), ["example.com/copy"]);
+    running.stop().await.unwrap();
 }

@@ -109,7 +109,7 @@ async fn a_result_may_change_the_priority_of_the_next_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_limiter_of_ones_own_says_when_failures_come_back() {
+async fn a_custom_rate_limiter_sets_the_delays_of_failures() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let times: Arc<Mutex<Vec<Instant>>> = Arc::default();
@@ -143,7 +143,7 @@ async fn a_rate_limiter_of_ones_own_says_when_failures_come_back() {
 
 /// A change of status leaves the generation as it is.
 #[tokio::test(start_paused = true)]
-async fn a_change_of_status_is_no_news_where_generations_count() {
+async fn status_changes_do_not_pass_the_generation_predicate() {
     let cluster = TestCluster::start().await;
     let api: Api<Deployment> = Api::default_namespaced(cluster.client());
     let deployment: Deployment = serde_json::from_value(json!({
@@ -215,7 +215,7 @@ async fn a_controller_may_care_for_some_namespaces_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_transform_takes_away_is_not_cached_but_the_server_has_it() {
+async fn transformed_fields_are_not_cached_but_stay_on_the_server() {
     let cluster = TestCluster::start().await;
     create(&cluster, "a").await;
     merge(&cluster, "a", json!({"data": {"large": "x", "small": "y"}})).await;
@@ -269,7 +269,7 @@ async fn a_reconcile_that_never_ends_while_others_wait_is_not_healthy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_without_a_limit_waits_for_ever() {
+async fn a_shutdown_without_a_limit_waits_forever() {
     let cluster = TestCluster::start().await;
     let manager = Manager::builder(cluster.client())
         .wait_for_shutdown()

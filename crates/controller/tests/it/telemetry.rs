@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright_controller::{Action, Context, Controller, Error, Manager, Request, otel};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kubewright_controller::{
+    Action, Context, Controller, Manager, Request, Result, create_or_update, otel,
+};
 use kubewright_testing::TestCluster;
 use opentelemetry::trace::Status;
 use opentelemetry_sdk::{
@@ -73,4 +75,65 @@ async fn each_reconcile_is_a_span_with_its_result_and_its_children() {
         let child = |s: &&SpanData| s.name == "look" && s.parent_span_id == id;
         assert_eq!(spans.iter().filter(child).count(), 1);
     }
+}
+
+/// Creates a Secret for each ConfigMap.
+async fn mirror(context: Context, request: Request) -> Result<Action> {
+    if context.get::<ConfigMap>(&request).await?.is_some() {
+        let mut secret = Secret::default();
+        secret.metadata.name = Some(request.name().to_owned());
+        let secrets = context.client().api::<Secret>("default");
+        create_or_update(&secrets, secret, |_| {}).await?;
+    }
+    Ok(Action::done())
+}
+
+async fn nothing(_: Context, _: Request) -> Result<Action> {
+    Ok(Action::done())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconcile_is_linked_to_the_one_that_wrote_its_trigger() {
+    let kept = Kept::default();
+    let (layer, provider) = otel::layer("shop", kept.clone());
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
+    let subscriber = tracing_subscriber::registry().with(layer);
+    let _default = tracing::subscriber::set_default(subscriber);
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    let writer = Controller::for_::<ConfigMap>().named("writer");
+    writer.build(&manager, mirror).unwrap();
+    let reader = Controller::for_::<Secret>().named("reader");
+    reader.build(&manager, nothing).unwrap();
+    let running = cluster.run(&manager);
+    cluster.settled().await.unwrap();
+    let start = cluster.ledger().mark();
+    create(&cluster, "apples").await;
+    cluster.settled().await.unwrap();
+    running.stop().await.unwrap();
+    provider.force_flush().unwrap();
+    let spans = kept.0.lock().clone();
+    let of = |controller: &str| {
+        let is_its = |span: &&SpanData| {
+            let mut attributes = span.attributes.iter();
+            attributes.any(|it| it.key.as_str() == "controller" && it.value.as_str() == controller)
+        };
+        spans.iter().find(is_its).expect("a span")
+    };
+    let (writer, reader) = (of("writer"), of("reader"));
+    assert!(writer.links.is_empty());
+    let linked: Vec<_> = reader
+        .links
+        .iter()
+        .map(|link| link.span_context.span_id())
+        .collect();
+    assert_eq!(linked, [writer.span_context.span_id()]);
+    assert_ne!(reader.parent_span_id, writer.span_context.span_id());
+    // The server knows the trace of the write.
+    let trace = writer.span_context.trace_id().to_string();
+    let writes = cluster.ledger().writes(start);
+    let mut parents = writes
+        .iter()
+        .filter_map(|write| write.traceparent.as_deref());
+    assert!(parents.any(|parent| parent.contains(&trace)), "{writes:?}");
 }

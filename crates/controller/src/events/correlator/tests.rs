@@ -78,7 +78,7 @@ async fn the_same_event_counts_up_beyond_the_limit_of_different_ones() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_source_has_a_budget_for_each_object_whatever_the_reason() {
+async fn a_source_has_a_budget_for_each_object_for_all_reasons() {
     let mut correlator = correlator(Some(SpamLimit::default()));
     let now = Instant::now();
     for n in 0..25 {
@@ -121,7 +121,7 @@ async fn ten_different_messages_become_one_event() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_group_that_was_quiet_for_ten_minutes_begins_anew() {
+async fn a_group_that_was_quiet_for_ten_minutes_starts_over() {
     let mut correlator = correlator(None);
     let now = Instant::now();
     for n in 0..9 {

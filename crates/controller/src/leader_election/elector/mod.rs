@@ -27,6 +27,20 @@ use crate::{
 };
 
 /// A candidate for a Lease. See the [module](super) for an overview and the crate for an example.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_controller::leader_election::{ElectionConfig, LeaderElector, Outcome};
+///
+/// let elector = LeaderElector::new(client, ElectionConfig::new("shop", "default")).unwrap();
+/// // The work begins when the Lease is held, and is dropped when it is lost.
+/// let shutdown = std::future::pending();
+/// let outcome = elector.run(shutdown, |_token| async { "done" }).await;
+/// assert_eq!(outcome, Outcome::Finished("done"));
+/// # });
+/// ```
 pub struct LeaderElector {
     config: ElectionConfig,
     lock: LeaseLock,

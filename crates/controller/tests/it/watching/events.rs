@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use kube::{
     Api, ResourceExt,
     api::{DeleteParams, PostParams},
@@ -19,7 +19,7 @@ use super::{Ran, create_secret, secret};
 use crate::managing::{Managed, create, maps, merge};
 
 #[tokio::test(start_paused = true)]
-async fn an_owned_object_asks_for_its_owner_and_a_change_of_owner_for_both() {
+async fn an_owned_object_requests_its_owner_and_a_change_of_owner_both() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let ran = Ran::default();
@@ -56,7 +56,93 @@ async fn an_owned_object_asks_for_its_owner_and_a_change_of_owner_for_both() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn leaving_a_selector_is_news() {
+async fn references_and_map_functions_have_predicates_of_their_own() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    let ran = Ran::default();
+    let labelled = |text: &str| Predicate::matching(LabelSelector::parse(text).unwrap());
+    let (referenced, mapped) = (labelled("referenced"), labelled("mapped"));
+    let names = |map: &ConfigMap| vec![format!("{}-secret", map.name_any())];
+    Controller::for_::<ConfigMap>()
+        .references_with::<ConfigMap, Secret>(|watch| watch.predicate(referenced), names)
+        .watches_with(
+            |watch| watch.predicate(mapped),
+            |_: Client, secret: Arc<Secret>| async move {
+                Ok(vec![Request::new("mapped", &secret.name_any())])
+            },
+        )
+        .build(&manager, ran.reconciler())
+        .unwrap();
+    let managed = Managed::start(&manager);
+    create(&cluster, "m").await;
+    assert_eq!(ran.since(&managed).await, ["default/m"]);
+    let mut labels = secret("m-secret");
+    create_secret(&cluster, &labels).await;
+    assert!(ran.since(&managed).await.is_empty());
+    let secrets: Api<Secret> = Api::default_namespaced(cluster.client());
+    for (label, expected) in [("referenced", "default/m"), ("mapped", "mapped/m-secret")] {
+        labels.metadata.labels = Some([(label.to_owned(), "1".to_owned())].into());
+        let params = PostParams::default();
+        secrets.replace("m-secret", &params, &labels).await.unwrap();
+        assert_eq!(ran.since(&managed).await, [expected]);
+    }
+    managed.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_watch_has_predicates_of_its_own() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    let ran = Ran::default();
+    let labelled = |text: &str| Predicate::selector(LabelSelector::parse(text).unwrap());
+    let (main, owned, mapped) = (labelled("main"), labelled("owned"), labelled("mapped"));
+    let handler = Handler::map_object(|object| vec![Request::new("services", object.name())]);
+    Controller::for_with::<ConfigMap>(|watch| watch.predicate(main))
+        .owns_with::<Secret>(|watch| watch.predicate(owned))
+        .watch(Watch::of::<Service>(handler).predicate(mapped))
+        .build(&manager, ran.reconciler())
+        .unwrap();
+    let managed = Managed::start(&manager);
+    // Only `for_with` wants this label.
+    let map = create(&cluster, "m").await;
+    assert!(ran.since(&managed).await.is_empty());
+    merge(
+        &cluster,
+        "m",
+        json!({"metadata": {"labels": {"main": "1"}}}),
+    )
+    .await;
+    assert_eq!(ran.since(&managed).await, ["default/m"]);
+
+    let mut plain = secret("plain");
+    set_controller_reference(&map, &mut plain).unwrap();
+    plain.metadata.labels = Some([("main".to_owned(), "1".to_owned())].into());
+    create_secret(&cluster, &plain).await;
+    assert!(ran.since(&managed).await.is_empty());
+    let mut wanted = secret("wanted");
+    set_controller_reference(&map, &mut wanted).unwrap();
+    wanted.metadata.labels = Some([("owned".to_owned(), "1".to_owned())].into());
+    create_secret(&cluster, &wanted).await;
+    assert_eq!(ran.since(&managed).await, ["default/m"]);
+
+    let services: Api<Service> = Api::default_namespaced(cluster.client());
+    for (name, label) in [("a", "owned"), ("b", "mapped")] {
+        let service = json!({
+            "metadata": {"name": name, "labels": {label: "1"}},
+            "spec": {"ports": [{"port": 80}]},
+        });
+        let service = serde_json::from_value(service).unwrap();
+        services
+            .create(&PostParams::default(), &service)
+            .await
+            .unwrap();
+    }
+    assert_eq!(ran.since(&managed).await, ["services/b"]);
+    managed.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn leaving_a_selector_is_an_event() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let ran = Ran::default();
@@ -130,7 +216,7 @@ async fn predicates_look_at_what_changed_and_can_be_combined() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_map_function_says_who_is_asked_for() {
+async fn a_map_function_returns_the_requests() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let ran = Ran::default();
@@ -164,7 +250,7 @@ async fn a_map_function_says_who_is_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_owner_is_asked_for_where_that_is_wanted_and_deletions_are_news() {
+async fn all_owners_can_be_requested_and_deletions_count() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let ran = Ran::default();

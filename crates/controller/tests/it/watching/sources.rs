@@ -57,7 +57,7 @@ async fn a_watch_is_added_and_removed_while_the_controller_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_comes_later_is_waited_for() {
+async fn controllers_wait_for_kinds_that_are_defined_later() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let ran = Ran::default();
@@ -129,7 +129,7 @@ async fn a_kind_that_comes_later_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn channels_and_timers_ask_too() {
+async fn channels_and_timers_request_reconciles() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let ran = Ran::default();
