@@ -1,4 +1,4 @@
-//! [`Admission`]: what defaulters, validators and handlers work with.
+//! [`Admission`]: the context of defaulters, validators and handlers.
 
 use std::ops::Deref;
 
@@ -38,7 +38,7 @@ use crate::{
 ///             return Ok(());
 ///         }
 ///         let namespace = ctx.namespace().unwrap_or_default();
-///         // Read from the same cache as in reconcilers.
+///         // Reads from the same cache as reconcilers.
 ///         let harbour = ctx.client()?.get::<ConfigMap>(namespace, "harbour").await?;
 ///         match harbour {
 ///             Some(_) => Ok(()),
@@ -53,7 +53,7 @@ pub struct Admission<'a> {
     notes: Mutex<Notes>,
 }
 
-/// The parts of the answer that do not depend on the verdict.
+/// The warnings and audit annotations of a review.
 #[derive(Default)]
 struct Notes {
     warnings: Vec<String>,
@@ -61,7 +61,7 @@ struct Notes {
 }
 
 impl<'a> Admission<'a> {
-    /// Creates the context of a request. A server does this; tests of single functions may.
+    /// Creates the context of a request, as a server does. Tests of individual functions can call it.
     ///
     /// ```
     /// use kubewright_webhook::{Admission, AdmissionRequest};
@@ -84,12 +84,12 @@ impl<'a> Admission<'a> {
     ///
     /// # Errors
     ///
-    /// Fails on a server that has no client, because it runs without a manager.
+    /// Fails if the server has no client, because it runs without a manager.
     pub fn client(&self) -> Result<&'a Client, NoClient> {
         self.client.ok_or(NoClient)
     }
 
-    /// Adds a warning, which the client of the cluster shows whether or not the request is allowed.
+    /// Adds a warning, which the user sees whether or not the request is allowed.
     pub fn warn(&self, text: impl Into<String>) {
         self.notes.lock().warnings.push(text.into());
     }
@@ -105,25 +105,25 @@ impl<'a> Admission<'a> {
         self.notes.lock().audit_annotations.push(annotation);
     }
 
-    /// Returns the object as it is stored, for defaulters; `None` when it is created.
+    /// Returns the stored object; `None` for creations.
     ///
     /// # Errors
     ///
-    /// Fails if it is not an object of that type.
+    /// Fails if the object does not have that type.
     pub fn old<K: Object>(&self) -> Result<Option<K>, Undecodable> {
         let old = self.request.old_object_text();
         old.map(|old| self.decode(Some(old)).map(|old| *old))
             .transpose()
     }
 
-    /// Decodes an object of the request. It is boxed, since the types of Kubernetes make large futures.
+    /// Decodes an object of the request. The object is boxed, since futures with Kubernetes types are large.
     pub(crate) fn decode<K: Object>(&self, object: Option<&str>) -> Result<Box<K>, Undecodable> {
         let object = object.ok_or_else(|| Undecodable("there is no content to decode".into()))?;
         self.check_kind::<K>(object)?;
         serde_json::from_str(object).map_err(|error| undecodable(object, &error))
     }
 
-    /// Fails if an object is of another kind than the type. The review says of which kind it is, or else the object.
+    /// Fails if an object is not of the type's kind. The kind is that of the review or, without one, that of the object.
     fn check_kind<K: Object>(&self, object: &str) -> Result<(), Undecodable> {
         let given = self.request.kind();
         let is = |group: &str, version: &str, kind: &str| {
@@ -144,7 +144,7 @@ impl<'a> Admission<'a> {
         Err(Undecodable(text))
     }
 
-    /// Moves the notes to the answer.
+    /// Adds the warnings and annotations to the response.
     pub(crate) fn annotate(&self, mut response: AdmissionResponse) -> AdmissionResponse {
         let notes = std::mem::take(&mut *self.notes.lock());
         for text in notes.warnings {
@@ -165,24 +165,24 @@ impl<'a> Deref for Admission<'a> {
     }
 }
 
-/// An object in a review that is not of the expected type.
+/// An object in a review that does not have the expected type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Undecodable(String);
 
-/// Returns the error of an object that does not fit its type, or is not even JSON.
+/// Returns the error of an object that does not match its type, or is not JSON.
 fn undecodable(object: &str, error: &serde_json::Error) -> Undecodable {
     if matches!(error.classify(), Category::Syntax | Category::Eof) {
         return Undecodable(unparsable(error));
     }
-    // A value of the wrong type ends decoding before the text does.
+    // Decoding stops at a value of the wrong type, before the text is known to be JSON.
     Undecodable(match serde_json::from_str::<IgnoredAny>(object) {
         Err(error) => unparsable(&error),
         Ok(_) => error.to_string(),
     })
 }
 
-/// Returns the kind that an object says it is of.
+/// Returns the kind that an object declares.
 fn own_kind(object: &str) -> Result<GroupVersionKind, Undecodable> {
     #[derive(Default, serde::Deserialize)]
     #[serde(rename_all = "camelCase", default)]

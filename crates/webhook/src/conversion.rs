@@ -1,4 +1,4 @@
-//! Answers conversion reviews.
+//! Conversion reviews.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{converter::Converter, metrics::Metrics};
 
-/// The number of objects after which other tasks get their turn.
+/// The number of objects after which the task yields.
 const TURN: usize = 64;
 
 #[derive(Deserialize)]
@@ -59,17 +59,17 @@ struct Outcome {
 #[derive(Serialize)]
 struct Empty {}
 
-/// A conversion that was answered.
+/// A conversion review that was processed.
 pub(crate) struct Converted {
     /// The kind of the first object.
     pub(crate) kind: String,
     pub(crate) objects: usize,
-    /// The version that was asked for.
+    /// The requested version.
     pub(crate) desired: String,
     pub(crate) failure: Option<String>,
 }
 
-/// Answers a review: with all objects converted, or with the reason why not. Returns nothing if the body is not a review.
+/// Processes a review: converts all objects, or reports an error. Returns `None` if the body is not a review.
 pub(crate) async fn answer(
     body: &[u8],
     converter: &Converter,

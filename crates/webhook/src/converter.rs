@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Converts objects between the versions of their kinds. Clones are cheap and share the conversions.
 ///
-/// For types with `From` or `TryFrom` in both directions.
+/// It supports types with `From` or `TryFrom` in both directions.
 ///
 /// ```
 /// # extern crate kubewright_resource as kubewright;
@@ -61,7 +61,7 @@ type Convert = Box<dyn Fn(&Value, &str) -> Result<Value, ConversionError> + Send
 
 /// Two versions of a kind that convert into each other.
 struct Pair {
-    /// The names of the CRDs that the two types belong to; equal unless the pair is wrong.
+    /// The names of the CRDs of the two types, which are equal if the pair is valid.
     crds: [String; 2],
     group: String,
     kind: String,
@@ -77,7 +77,7 @@ impl Converter {
 
     /// Adds the conversion between two versions of a kind.
     ///
-    /// Pairs are chained: for three versions two pairs are enough, and objects are converted through the version they share.
+    /// Conversions are chained: two pairs are enough for three versions, and objects are converted through the shared version.
     #[must_use]
     pub fn between<A, B>(mut self) -> Self
     where
@@ -95,7 +95,7 @@ impl Converter {
         self
     }
 
-    /// Returns the names of the CRDs of a pair of types that are not versions of one kind.
+    /// Returns the CRD names of a pair of types that are not versions of the same kind, if there is one.
     pub fn contradiction(&self) -> Option<(&str, &str)> {
         let wrong = self.pairs().find(|pair| pair.crds[0] != pair.crds[1]);
         wrong.map(|pair| (&*pair.crds[0], &*pair.crds[1]))
@@ -105,7 +105,7 @@ impl Converter {
         self.0.iter().map(|pair| &**pair)
     }
 
-    /// Returns the names of the CRDs whose objects it converts, sorted.
+    /// Returns the names of the CRDs whose objects it can convert, sorted.
     pub fn crds(&self) -> Vec<String> {
         let mut names: Vec<String> = self.pairs().map(|pair| pair.crds[0].clone()).collect();
         names.sort();
@@ -154,7 +154,7 @@ struct Step<'a> {
     end: usize,
 }
 
-/// Returns the fewest steps from one version to another.
+/// Returns the shortest path from one version to another.
 fn shortest_path<'a>(
     pairs: &[&'a Pair],
     from: &str,

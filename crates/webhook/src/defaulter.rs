@@ -12,10 +12,10 @@ use crate::{
     review::{AdmissionResponse, Operation},
 };
 
-/// Sets the defaults of an object before it is stored: those that a schema cannot express.
+/// Sets defaults of an object before it is stored, for defaults that a schema cannot express.
 ///
-/// It is called when an object is created or updated, and possibly more than once for one request, so it must be
-/// idempotent. Fields of the object that the type does not have are kept. A closure is a defaulter too.
+/// It is called for creations and updates, possibly more than once for a request, so that it must be idempotent. Fields of the
+/// object that are unknown to the type are kept. Closures implement the trait.
 ///
 /// ```
 /// # mod crew {
@@ -43,7 +43,7 @@ use crate::{
 /// let webhook = Webhook::defaulter(CaptainDefaulter { ship: "pequod".into() });
 /// assert_eq!(webhook.path(), "/mutate-crew-example-com-v1-captain");
 ///
-/// // The same in one line.
+/// // The same as a closure.
 /// let webhook = Webhook::defaulter(|captain: &mut Captain| {
 ///     captain.spec.ship.get_or_insert_with(|| "pequod".into());
 /// });
@@ -54,7 +54,7 @@ pub trait Defaulter<K: Object>: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// An error rejects the request, as those of a [`Validator`](crate::Validator) do.
+    /// An error rejects the request, like an error of a [`Validator`](crate::Validator).
     fn default(
         &self,
         ctx: &Admission<'_>,
@@ -73,10 +73,10 @@ where
     }
 }
 
-/// The number of bytes that defaults add to most objects at the most.
+/// The number of bytes that defaults usually add to an object.
 const ROOM: usize = 256;
 
-/// Answers reviews with the changes of a defaulter.
+/// Handles reviews with a defaulter.
 pub(crate) struct Defaulting<D, K> {
     defaulter: D,
     kind: PhantomData<fn() -> K>,
@@ -120,7 +120,7 @@ impl<K: Object, D: Defaulter<K>> Handler for Defaulting<D, K> {
     }
 }
 
-/// Encodes an object whose size is about known.
+/// Encodes an object with an approximate length.
 fn encode<K: Object>(object: &K, length: usize) -> serde_json::Result<String> {
     let mut text = Vec::with_capacity(length);
     serde_json::to_writer(&mut text, object)?;

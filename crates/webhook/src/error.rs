@@ -1,4 +1,4 @@
-//! Errors of defaulters and validators, and the answers that they become.
+//! Errors of defaulters and validators, and their responses.
 
 use kubewright_client::{BoxError, find_source};
 use kubewright_controller::ReadError;
@@ -13,15 +13,15 @@ use crate::{
     review::{AdmissionRequest, AdmissionResponse},
 };
 
-/// A review that needs a client, on a server that has none.
+/// The server has no client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this webhook server has no client: run it with a manager, or give it one")]
 pub struct NoClient;
 
-/// Returns the answer for an error of a defaulter or validator.
+/// Returns the response for an error of a defaulter or validator.
 ///
-/// Field errors become a 422 with causes, and a status is passed on. Errors that do not come from the rules of the author,
-/// such as a cache that cannot be read, become a 500. Every other error denies the request with its message.
+/// Field errors become a 422 with causes, and a status is passed on. Errors that are not about the object, such as a failed read
+/// from a cache, become a 500. Every other error denies the request with its message.
 pub(crate) fn rejection(error: &BoxError, request: &AdmissionRequest<'_>) -> AdmissionResponse {
     let error = &**error as &(dyn std::error::Error + 'static);
     if let Some(errors) = find_source::<FieldErrors>(error) {
@@ -47,7 +47,7 @@ pub(crate) fn rejection(error: &BoxError, request: &AdmissionRequest<'_>) -> Adm
     }
 }
 
-/// Returns a status of the server with everything that clients look at.
+/// Returns the parts of a status that clients use.
 fn passed_on(status: &kube::core::Status) -> Status {
     let same = serde_json::to_value(status).ok();
     let same = same.and_then(|mut value| {
@@ -61,7 +61,7 @@ fn passed_on(status: &kube::core::Status) -> Status {
     })
 }
 
-/// Webhooks that cannot be served.
+/// An error in the configuration of webhooks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookError {
     /// Two webhooks have the same path.

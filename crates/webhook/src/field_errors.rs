@@ -1,4 +1,4 @@
-//! [`FieldErrors`]: what is wrong with an object, field by field.
+//! [`FieldErrors`]: the errors of an object by field.
 
 use std::fmt;
 
@@ -6,8 +6,7 @@ use kubewright_controller::Result;
 use kubewright_machinery::field::{self, FieldError, Path};
 use serde::Serialize;
 
-/// The errors of an object, field by field. A validator that returns them rejects the object with 422 and one cause for each
-/// field.
+/// The errors of an object by field. A validator that returns them rejects the object with 422 and one cause for each field.
 ///
 /// The path of a field is text, such as `spec.crew[2].name`, or a [`Path`].
 ///
@@ -64,7 +63,7 @@ impl FieldErrors {
         self.push(field::required(&path(field), detail));
     }
 
-    /// Adds an error for a field that must not be set, or not be changed.
+    /// Adds an error for a field that must not be set, or must not be changed.
     pub fn forbidden(&mut self, field: impl fmt::Display, detail: impl Into<String>) {
         self.push(field::forbidden(&path(field), detail));
     }
@@ -96,7 +95,7 @@ impl FieldErrors {
         &self.0
     }
 
-    /// Succeeds if there are no errors.
+    /// Returns `Ok` if there are no errors.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! [`Handler`]: answers reviews of any kind.
+//! [`Handler`]: handles reviews of any kind.
 
 use std::future::Future;
 
@@ -6,10 +6,10 @@ use futures_util::future::BoxFuture;
 
 use crate::{admission::Admission, review::AdmissionResponse};
 
-/// Answers admission reviews of any kind, with the objects as JSON.
+/// Handles admission reviews of any kind, with objects as JSON.
 ///
-/// [`Defaulter`](crate::Defaulter) and [`Validator`](crate::Validator) are shorter for kinds that have a Rust type. A
-/// closure is a handler too.
+/// [`Defaulter`](crate::Defaulter) and [`Validator`](crate::Validator) are simpler for kinds that have a Rust type. Closures
+/// implement the trait.
 ///
 /// ```
 /// use kubewright_webhook::{Admission, AdmissionResponse, Operation, Rule, Webhook};
@@ -27,7 +27,7 @@ use crate::{admission::Admission, review::AdmissionResponse};
 /// assert_eq!(webhook.path(), "/validate-exec");
 /// ```
 pub trait Handler: Send + Sync + 'static {
-    /// Answers a review.
+    /// Handles a review.
     fn handle(&self, ctx: &Admission<'_>) -> impl Future<Output = AdmissionResponse> + Send;
 }
 

@@ -1,8 +1,10 @@
-//! [`Journal`]: the last reviews that webhooks answered.
+//! [`Journal`]: the most recent reviews.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use parking_lot::Mutex;
+use jiff::Timestamp;
+use kubewright_controller::Clock;
+use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -18,9 +20,20 @@ const KEPT: usize = 100;
 /// The maximum length of a message, in characters.
 const MAX_MESSAGE: usize = 512;
 
-/// The last reviews.
-#[derive(Default)]
-pub(crate) struct Journal(Mutex<State>);
+/// The most recent reviews.
+pub(crate) struct Journal {
+    clock: RwLock<Clock>,
+    state: Mutex<State>,
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self {
+            clock: RwLock::new(Arc::new(Timestamp::now)),
+            state: Mutex::default(),
+        }
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -28,7 +41,7 @@ struct State {
     recent: VecDeque<Entry>,
 }
 
-/// A review that was answered.
+/// A review that was handled.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
@@ -39,7 +52,7 @@ struct Entry {
     /// Empty for cluster-scoped objects.
     #[serde(skip_serializing_if = "String::is_empty")]
     namespace: String,
-    /// Empty for objects whose name the cluster has yet to generate, and for conversions.
+    /// Empty for objects whose name is still to be generated, and for conversions.
     #[serde(skip_serializing_if = "String::is_empty")]
     name: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -55,7 +68,7 @@ struct Entry {
     /// The number of objects that were converted, and their version.
     #[serde(skip_serializing_if = "Option::is_none")]
     converted: Option<(usize, String)>,
-    end: jiff::Timestamp,
+    end: Timestamp,
     duration_seconds: f64,
 }
 
@@ -81,7 +94,7 @@ impl Journal {
             message: status.map_or_else(String::new, |status| shortened(&status.message)),
             changes: response.patch().len(),
             warnings: response.warnings().len(),
-            ..Entry::new(path, took)
+            ..Entry::new(path, took, self.now())
         });
     }
 
@@ -96,18 +109,28 @@ impl Journal {
                 .as_deref()
                 .map_or_else(String::new, shortened),
             converted: Some((converted.objects, converted.desired.clone())),
-            ..Entry::new(path, took)
+            ..Entry::new(path, took, self.now())
         });
     }
 
-    /// Returns the number of reviews and the last ones.
+    /// Replaces the clock (default: the machine's).
+    pub(crate) fn set_clock(&self, clock: Clock) {
+        *self.clock.write() = clock;
+    }
+
+    fn now(&self) -> Timestamp {
+        let clock = self.clock.read().clone();
+        clock()
+    }
+
+    /// Returns the number of reviews and the most recent ones.
     pub(crate) fn to_json(&self) -> Value {
-        let state = self.0.lock();
+        let state = self.state.lock();
         json!({"reviews": state.count, "recent": state.recent})
     }
 
     fn add(&self, mut entry: Entry) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.count += 1;
         entry.number = state.count;
         if state.recent.len() == KEPT {
@@ -118,7 +141,7 @@ impl Journal {
 }
 
 impl Entry {
-    fn new(path: &str, took: Duration) -> Self {
+    fn new(path: &str, took: Duration, end: Timestamp) -> Self {
         Self {
             number: 0,
             path: path.into(),
@@ -133,7 +156,7 @@ impl Entry {
             changes: 0,
             warnings: 0,
             converted: None,
-            end: jiff::Timestamp::now(),
+            end,
             duration_seconds: took.as_secs_f64(),
         }
     }

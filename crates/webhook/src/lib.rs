@@ -1,17 +1,17 @@
-//! Admission and conversion webhooks: the code of an operator that a cluster asks before it stores an object.
+//! Admission and conversion webhooks.
 //!
-//! | trait or type | what it does |
+//! | trait or type | purpose |
 //! |---|---|
 //! | [`Defaulter`] | changes a typed object before it is stored |
 //! | [`Validator`] | allows or rejects the creation, update and deletion of a typed object |
 //! | [`Converter`] | converts objects between the versions of their kind |
-//! | [`Handler`] | answers reviews of any kind |
-//! | [`Webhook`] | one of the above with its path, its rules and its policies |
-//! | [`Webhooks`] | all of them as a `tower::Service` |
+//! | [`Handler`] | handles reviews of any kind |
+//! | [`Webhook`] | one of the above with its path, rules and policies |
+//! | [`Webhooks`] | all webhooks of a program, as a `tower::Service` |
 //! | [`WebhookServer`] | serves them over TLS |
 //!
 //! An operator registers them with `operator.defaulter(..)`, `operator.validator(..)` and `operator.conversion::<A, B>()`.
-//! They need neither an operator nor a manager:
+//! The crate also works without an operator or a manager:
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::Pod;
@@ -48,6 +48,7 @@
 //! ```
 
 mod admission;
+mod bodies;
 mod certificates;
 mod conversion;
 mod converter;

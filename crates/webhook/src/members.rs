@@ -1,7 +1,7 @@
-//! [`Members`]: the members of a JSON object as text, found without decoding or checking them.
+//! [`Members`]: the members of a JSON object as text, found without decoding or validating them.
 //!
-//! Large objects inside a document are skipped here several times as fast as by a parser. Whoever uses a value must parse it,
-//! which finds everything that is wrong with it.
+//! Skipping a large value this way is several times as fast as parsing it. Values that are used must be parsed, which finds any
+//! errors in them.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(crate) struct Members<'a> {
 pub(crate) struct Malformed;
 
 impl<'a> Members<'a> {
-    /// Begins with the object that is the text. Spaces may surround it.
+    /// Starts at an object, which may be surrounded by whitespace.
     pub(crate) fn new(text: &'a str) -> Result<Self, Malformed> {
         Self::at(text, space_end(text.as_bytes(), 0))
     }
@@ -31,8 +31,8 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Returns the key of the next member, with its quotes, or `None` at the end of the object. The value must be passed by
-    /// [`value`](Self::value) or by [`enter`](Self::enter) and [`leave`](Self::leave).
+    /// Returns the key of the next member, with its quotes, or `None` at the end of the object. The caller must then skip the
+    /// value with [`value`](Self::value), or with [`enter`](Self::enter) and [`leave`](Self::leave).
     pub(crate) fn key(&mut self) -> Result<Option<&'a str>, Malformed> {
         let bytes = self.text.as_bytes();
         let mut at = space_end(bytes, self.at);
@@ -56,19 +56,19 @@ impl<'a> Members<'a> {
         self.text.get(at..end).map(Some).ok_or(Malformed)
     }
 
-    /// Passes the value of the member, and returns its place.
+    /// Skips the value of the member, and returns its range.
     pub(crate) fn value(&mut self) -> Result<Range<usize>, Malformed> {
         let start = self.at;
         self.at = value_end(self.text.as_bytes(), start).ok_or(Malformed)?;
         Ok(start..self.at)
     }
 
-    /// Returns the members of the value, unless it is not an object.
+    /// Returns the members of the value, or `None` if it is not an object.
     pub(crate) fn enter(&self) -> Option<Self> {
         Self::at(self.text, self.at).ok()
     }
 
-    /// Goes on behind a value whose members have all been passed.
+    /// Continues after a value whose members have all been visited.
     pub(crate) fn leave(&mut self, value: Self) {
         self.at = value.at + 1;
     }
@@ -92,7 +92,7 @@ pub(crate) fn value_end(bytes: &[u8], start: usize) -> Option<usize> {
 pub(crate) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
-        // Eight bytes at a time, up to the first that means something.
+        // Eight bytes at a time, up to the first special one.
         while let Some((word, _)) = bytes.get(at..)?.split_first_chunk() {
             let word = u64::from_le_bytes(*word);
             let hits = zero_bytes(word ^ QUOTES) | zero_bytes(word ^ BACKSLASHES);
@@ -114,7 +114,7 @@ const ONES: u64 = u64::from_le_bytes([1; 8]);
 const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
 const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
 
-/// Sets the highest bit of the first byte that is zero, and possibly of later ones.
+/// Sets the highest bit of the first zero byte, and possibly of later bytes.
 fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & (ONES << 7)
 }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_cut_off_or_no_objects_are_malformed() {
+    fn truncated_texts_and_other_values_are_malformed() {
         let whole = r#"{"a":[1,{"b":"c\""}],"d":true}"#;
         for end in 0..whole.len() {
             assert_eq!(members(&whole[..end]), Err(Malformed), "{end}");

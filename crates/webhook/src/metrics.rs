@@ -9,7 +9,7 @@ static LATENCY_SECONDS: [f64; 12] = [
     1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0,
 ];
 
-/// The families of which each path has a member.
+/// The metric families, which have one member for each path.
 #[derive(Clone, Debug)]
 pub(crate) struct Metrics {
     latency: HistogramVec<1>,
@@ -75,7 +75,7 @@ impl Metrics {
         self.certificate_reads.register(registry);
     }
 
-    /// Returns the metrics of a path. The likely codes exist from the start.
+    /// Returns the metrics of a path. The most likely codes exist from the start.
     pub(crate) fn path(&self, path: &str) -> PathMetrics {
         self.total.with([path, "500"]);
         PathMetrics {
@@ -102,7 +102,7 @@ impl PathMetrics {
         &self.path
     }
 
-    /// Counts an answer.
+    /// Counts a response.
     pub(crate) fn answered(&self, code: http::StatusCode) {
         match code {
             http::StatusCode::OK => self.ok.inc(),

@@ -1,4 +1,4 @@
-//! [`Registration`]: how a cluster is told to call a webhook.
+//! [`Registration`]: the entry of a webhook in a webhook configuration.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kubewright_controller::Object;
@@ -44,7 +44,7 @@ pub struct Registration {
     pub admission_review_versions: Vec<String>,
     /// The policy for requests while the webhook cannot be called.
     pub failure_policy: FailurePolicy,
-    /// Whether the webhook has effects besides its answer.
+    /// Whether the webhook has side effects.
     pub side_effects: SideEffects,
     /// Whether requests for other versions of the resources match.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub struct Registration {
     /// The time limit of a call, from 1 to 30 seconds. The cluster's default is 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u8>,
-    /// Whether a mutating webhook is called again after others have changed the object.
+    /// Whether a mutating webhook is called again after other webhooks have changed the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reinvocation_policy: Option<ReinvocationPolicy>,
     /// The requests that the webhook is called for.
@@ -80,7 +80,7 @@ pub struct Registration {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
-    /// The operations; those of the webhook if there are none.
+    /// The operations; if empty, those of the webhook.
     #[serde(serialize_with = "names")]
     pub operations: Vec<Operation>,
     /// The API groups; `*` is all of them.
@@ -89,12 +89,22 @@ pub struct Rule {
     pub api_versions: Vec<String>,
     /// The resources and subresources, such as `pods`, `pods/exec`, `*/scale` or `*/*`.
     pub resources: Vec<String>,
-    /// `Namespaced` or `Cluster`, unless both.
+    /// `Namespaced` or `Cluster`; `None` for both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
 }
 
 /// A CEL expression that decides whether a webhook is called.
+///
+/// ```
+/// use kubewright_webhook::MatchCondition;
+///
+/// let not_for_nodes = MatchCondition {
+///     name: "not-for-nodes".to_owned(),
+///     expression: "!('system:nodes' in request.userInfo.groups)".to_owned(),
+/// };
+/// # let _ = not_for_nodes;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MatchCondition {
     /// The name of the condition.
@@ -121,7 +131,7 @@ pub enum FailurePolicy {
     Ignore,
 }
 
-/// Whether a webhook has effects besides its answer.
+/// Whether a webhook has side effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum SideEffects {
     /// It has none.
@@ -139,7 +149,7 @@ pub enum MatchPolicy {
     Equivalent,
 }
 
-/// Whether a mutating webhook is called again after others have changed the object.
+/// Whether a mutating webhook is called again after other webhooks have changed the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum ReinvocationPolicy {
     /// It is called once.

@@ -16,8 +16,11 @@ use crate::{
     webhooks::Webhooks,
 };
 
-/// The maximum number of concurrent connections. Further ones wait.
+/// The maximum number of concurrent connections. A further one closes the oldest that is idle, or else the oldest.
 const MAX_CONNECTIONS: usize = 256;
+
+/// The maximum number of idle connections, so that peers that send nothing do not lock out the cluster.
+const MAX_IDLE: usize = MAX_CONNECTIONS / 2;
 
 /// The time limit for each of the TLS handshake and the request head.
 const READ_TIMEOUT: Duration = Duration::from_secs(32);
@@ -45,6 +48,8 @@ const CHECK: &str = "webhook";
 pub struct WebhookServer {
     webhooks: Webhooks,
     certificates: Certificates,
+    client_ca: Option<Vec<u8>>,
+    http2: bool,
     /// Set once the server accepts connections.
     pub(crate) presented: Arc<OnceLock<Arc<Presented>>>,
 }
@@ -55,31 +60,56 @@ impl WebhookServer {
         Self {
             certificates: certificates.with_metrics(webhooks.certificate_reads()),
             webhooks,
+            client_ca: None,
+            http2: true,
             presented: Arc::default(),
         }
     }
 
-    /// Serves until `shutdown` completes and the requests in flight have been answered.
+    /// Requires clients to present a certificate that one of these authorities has signed, in PEM (default: anybody may ask
+    /// for a review). The API server presents one if its admission configuration names a kubeconfig with it.
+    #[must_use]
+    pub fn client_ca(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.client_ca = Some(pem.into());
+        self
+    }
+
+    /// Offers HTTP/1.1 only.
+    #[must_use]
+    pub fn without_http2(mut self) -> Self {
+        self.http2 = false;
+        self
+    }
+
+    /// Serves until `shutdown` completes and all requests in flight have finished.
     ///
     /// # Errors
     ///
-    /// Fails if there is no usable certificate.
+    /// Fails if no usable certificate is available, or if the authorities of clients are unusable.
     pub async fn serve(
         self,
         listener: TcpListener,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), CertificateError> {
         let presented = Arc::new(self.certificates.obtain().await?);
-        // It is set nowhere else.
+        // This is the only place that sets it.
         let _ = self.presented.set(presented.clone());
         let limits = Limits {
             max_connections: MAX_CONNECTIONS,
+            max_unauthenticated: Some(MAX_IDLE),
             handshake_timeout: READ_TIMEOUT,
             header_timeout: READ_TIMEOUT,
             grace_period: GRACE_PERIOD,
             ..Limits::default()
         };
-        let server = Server::new(listener).tls(presented.tls()).limits(limits);
+        let mut tls = presented.tls();
+        if let Some(authorities) = &self.client_ca {
+            tls = tls.require_client_certificates(authorities)?;
+        }
+        if !self.http2 {
+            tls = tls.without_http2();
+        }
+        let server = Server::new(listener).tls(tls).limits(limits);
         tokio::select! {
             () = server.serve(self.webhooks, shutdown) => {}
             () = self.certificates.keep(&presented) => {}
@@ -87,8 +117,8 @@ impl WebhookServer {
         Ok(())
     }
 
-    /// Adds the server to a manager, which runs it before its caches are filled and whether or not it leads. The manager is
-    /// ready only while the server has a certificate that clients accept.
+    /// Adds the server to a manager, which starts it before filling its caches, on all replicas. The manager is ready only
+    /// while the server has a valid certificate.
     ///
     /// # Errors
     ///

@@ -13,10 +13,10 @@ use crate::{
     review::{AdmissionResponse, Operation},
 };
 
-/// Validates an object before it is stored, or deleted: by the rules that a schema cannot express.
+/// Validates an object before it is stored or deleted, by rules that a schema cannot express.
 ///
-/// Implement [`validate`](Self::validate) for rules that new and changed objects share, and the other methods for those that
-/// depend on the operation. Deletions are validated only if the webhook is
+/// Implement [`validate`](Self::validate) for rules that apply to new and changed objects alike, and the other methods for rules
+/// that depend on the operation. Deletions are validated only if the webhook is
 /// [registered for them](crate::Webhook::operations).
 ///
 /// An error rejects the request:
@@ -28,7 +28,7 @@ use crate::{
 /// | a failed read from the cache, or a request that could not be sent | 500 InternalError |
 /// | any other error or text | 403 Forbidden, with this message |
 ///
-/// Warnings are added by [`Admission::warn`]. A closure is a validator of new and changed objects.
+/// Use [`Admission::warn`] to add warnings. Closures implement the trait, for new and changed objects.
 ///
 /// ```
 /// # mod crew {
@@ -75,7 +75,7 @@ use crate::{
 /// assert_eq!(webhook.path(), "/validate-crew-example-com-v1-captain");
 /// ```
 pub trait Validator<K: Object>: Send + Sync + 'static {
-    /// Validates an object that is created, or one that replaces another. The other methods call it by default.
+    /// Validates a new or changed object. Called by the default implementations of the other methods.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ pub trait Validator<K: Object>: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Validates an object that is created.
+    /// Validates a new object.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ pub trait Validator<K: Object>: Send + Sync + 'static {
         self.validate(ctx, object)
     }
 
-    /// Validates an object that replaces another.
+    /// Validates a changed object.
     ///
     /// # Errors
     ///
@@ -141,8 +141,8 @@ where
 
 /// Validates objects by the schema and the rules of their type, as [`CustomKind::validate`] does.
 ///
-/// The cluster validates by the CustomResourceDefinition that is installed there. This validator enforces the rules of the
-/// running operator, for clusters whose definition is older.
+/// A cluster validates objects by the installed CustomResourceDefinition. This validator enforces the rules of the running
+/// operator on clusters with an older definition.
 ///
 /// ```
 /// # extern crate kubewright_resource as kubewright;
@@ -186,7 +186,7 @@ impl<K: Object + CustomKind> Validator<K> for SchemaValidator<K> {
     }
 }
 
-/// Answers reviews with the verdict of a validator.
+/// Handles reviews with a validator.
 pub(crate) struct Validating<V, K> {
     validator: V,
     kind: PhantomData<fn() -> K>,

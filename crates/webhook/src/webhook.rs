@@ -16,12 +16,12 @@ use crate::{
     validator::{Validating, Validator},
 };
 
-/// The operations that a webhook is called for unless it says otherwise.
+/// The default operations.
 const OPERATIONS: [Operation; 2] = [Operation::Create, Operation::Update];
 
-/// An admission webhook: the code that answers reviews, and how a cluster is told to call it.
+/// An admission webhook: its handler and its registration.
 ///
-/// Paths and names are those of controller-runtime and kubebuilder.
+/// Default paths and names are those of controller-runtime and kubebuilder.
 ///
 /// ```
 /// use std::time::Duration;
@@ -42,31 +42,31 @@ const OPERATIONS: [Operation; 2] = [Operation::Create, Operation::Update];
 pub struct Webhook {
     pub(crate) handler: Arc<dyn DynHandler>,
     registration: Registration,
-    /// Whether the handler decodes objects that are created or updated, and so finds those that are not JSON.
+    /// Whether the handler decodes new and changed objects, and therefore detects those that are not JSON.
     pub(crate) decodes: bool,
-    /// The operations of rules that name none.
+    /// The operations of rules that have none.
     operations: Vec<Operation>,
 }
 
 impl Webhook {
-    /// Creates the webhook of a [`Defaulter`].
+    /// Creates the webhook for a [`Defaulter`].
     pub fn defaulter<K: Object, D: Defaulter<K>>(defaulter: D) -> Self {
         let handler = Defaulting::<D, K>::new(defaulter);
         Self::typed::<K>(WebhookType::Mutating, Arc::new(handler))
     }
 
-    /// Creates the webhook of a [`Validator`].
+    /// Creates the webhook for a [`Validator`].
     pub fn validator<K: Object, V: Validator<K>>(validator: V) -> Self {
         let handler = Validating::<V, K>::new(validator);
         Self::typed::<K>(WebhookType::Validating, Arc::new(handler))
     }
 
-    /// Creates a mutating webhook of a [`Handler`], at a path. It needs a [name](Self::named) and [rules](Self::rule).
+    /// Creates a mutating webhook for a [`Handler`]. It needs a [name](Self::named) and [rules](Self::rule).
     pub fn mutating(path: &str, handler: impl Handler) -> Self {
         Self::raw(WebhookType::Mutating, path, Arc::new(handler))
     }
 
-    /// Creates a validating webhook of a [`Handler`], at a path. It needs a [name](Self::named) and [rules](Self::rule).
+    /// Creates a validating webhook for a [`Handler`]. It needs a [name](Self::named) and [rules](Self::rule).
     pub fn validating(path: &str, handler: impl Handler) -> Self {
         Self::raw(WebhookType::Validating, path, Arc::new(handler))
     }
@@ -125,7 +125,7 @@ impl Webhook {
         self
     }
 
-    /// Sets the operations of all its rules. Defaults to `CREATE` and `UPDATE`.
+    /// Sets the operations of all rules (default: `CREATE` and `UPDATE`).
     pub fn operations(mut self, operations: impl IntoIterator<Item = Operation>) -> Self {
         self.operations = operations.into_iter().collect();
         for rule in &mut self.registration.rules {
@@ -134,7 +134,7 @@ impl Webhook {
         self
     }
 
-    /// Adds a rule. The webhook of a type begins with a rule for the type's resource.
+    /// Adds a rule. The webhook of a type starts with a rule for the type's resource.
     pub fn rule(mut self, mut rule: Rule) -> Self {
         if rule.operations.is_empty() {
             rule.operations.clone_from(&self.operations);
@@ -149,13 +149,13 @@ impl Webhook {
         rules.into_iter().fold(self, Self::rule)
     }
 
-    /// Sets the policy for requests while it cannot be called. Defaults to [`FailurePolicy::Fail`].
+    /// Sets the policy for requests while the webhook cannot be called (default: [`FailurePolicy::Fail`]).
     pub fn failure_policy(mut self, policy: FailurePolicy) -> Self {
         self.registration.failure_policy = policy;
         self
     }
 
-    /// Declares its side effects. Defaults to [`SideEffects::None`].
+    /// Declares the side effects (default: [`SideEffects::None`]).
     pub fn side_effects(mut self, effects: SideEffects) -> Self {
         self.registration.side_effects = effects;
         self
@@ -174,20 +174,20 @@ impl Webhook {
         self
     }
 
-    /// Sets whether a mutating webhook is called again after others have changed the object. The cluster's default is
+    /// Sets whether a mutating webhook is called again after other webhooks have changed the object. The cluster's default is
     /// [`ReinvocationPolicy::Never`].
     pub fn reinvocation_policy(mut self, policy: ReinvocationPolicy) -> Self {
         self.registration.reinvocation_policy = Some(policy);
         self
     }
 
-    /// Restricts it to objects in namespaces with these labels.
+    /// Restricts the webhook to objects in namespaces with these labels.
     pub fn namespace_selector(mut self, selector: LabelSelector) -> Self {
         self.registration.namespace_selector = Some(selector);
         self
     }
 
-    /// Restricts it to objects with these labels.
+    /// Restricts the webhook to objects with these labels.
     pub fn object_selector(mut self, selector: LabelSelector) -> Self {
         self.registration.object_selector = Some(selector);
         self
@@ -212,7 +212,7 @@ impl Webhook {
         &self.registration.name
     }
 
-    /// Returns how a cluster is told to call it.
+    /// Returns the entry for a webhook configuration.
     pub fn registration(&self) -> &Registration {
         &self.registration
     }

@@ -6,16 +6,16 @@ use std::{
     panic::AssertUnwindSafe,
     sync::Arc,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body::Body;
-use http_body_util::{BodyExt, Collected, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Collected, Full};
 use kubewright_client::BoxError;
-use kubewright_controller::{Client, Object};
+use kubewright_controller::{Client, Clock, Object};
 use kubewright_metrics::Registry;
 use parking_lot::RwLock;
 use serde_json::Value;
@@ -23,6 +23,7 @@ use serde_json::Value;
 use crate::{
     Defaulter, Validator, Webhook,
     admission::Admission,
+    bodies::{Bodies, Unread},
     certificates::ReadMetrics,
     conversion,
     converter::Converter,
@@ -41,13 +42,10 @@ const MAX_ADMISSION_BODY: usize = 7 << 20;
 /// The maximum size of a conversion review, which holds a list of objects.
 const MAX_CONVERSION_BODY: usize = 64 << 20;
 
-/// The time limit for a request body to arrive.
-const READ_TIMEOUT: Duration = Duration::from_secs(30);
-
 /// The webhooks of a program. Clones share them.
 ///
-/// This is a `tower::Service`, which a [`WebhookServer`](crate::WebhookServer) serves over TLS and tests call in process. It
-/// answers as controller-runtime does.
+/// This is a `tower::Service` for a [`WebhookServer`](crate::WebhookServer) or for calls in process. Its responses are those of
+/// controller-runtime.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -91,6 +89,7 @@ struct Shared {
     client: RwLock<Option<Client>>,
     metrics: Metrics,
     journal: Journal,
+    bodies: Bodies,
 }
 
 struct Route {
@@ -104,6 +103,21 @@ enum Target {
 }
 
 /// Builds [`Webhooks`].
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_webhook::{Webhooks, WebhooksBuilder};
+///
+/// fn register(webhooks: WebhooksBuilder) -> WebhooksBuilder {
+///     webhooks.defaulter(|map: &mut ConfigMap| {
+///         let labels = map.metadata.labels.get_or_insert_default();
+///         labels.entry("team".into()).or_insert("web".into());
+///     })
+/// }
+///
+/// let webhooks = register(Webhooks::builder()).build().unwrap();
+/// assert!(!webhooks.is_empty());
+/// ```
 #[derive(Clone, Default)]
 #[must_use = "nothing is served before `build`"]
 pub struct WebhooksBuilder {
@@ -135,7 +149,7 @@ impl WebhooksBuilder {
         self
     }
 
-    /// Sets the client that webhooks work with.
+    /// Sets the client for webhooks.
     pub fn client(mut self, client: Client) -> Self {
         self.client = Some(client);
         self
@@ -145,7 +159,7 @@ impl WebhooksBuilder {
     ///
     /// # Errors
     ///
-    /// Fails if two webhooks have the same path, or one is not valid.
+    /// Fails if two webhooks have the same path, or if one is invalid.
     pub fn build(self) -> Result<Webhooks, WebhookError> {
         let metrics = Metrics::new();
         let mut routes = HashMap::new();
@@ -172,6 +186,7 @@ impl WebhooksBuilder {
             client: RwLock::new(self.client),
             metrics,
             journal: Journal::default(),
+            bodies: Bodies::default(),
         })))
     }
 }
@@ -182,7 +197,7 @@ impl Webhooks {
         WebhooksBuilder::default()
     }
 
-    /// Reports whether there is nothing to serve.
+    /// Reports whether there are no webhooks.
     pub fn is_empty(&self) -> bool {
         self.0.routes.is_empty()
     }
@@ -197,34 +212,39 @@ impl Webhooks {
         &self.0.converter
     }
 
-    /// Replaces the client that webhooks work with. A manager's client reads from the caches of its controllers.
+    /// Replaces the client for webhooks. A manager's client reads from the caches of its controllers.
     pub fn set_client(&self, client: Client) {
         *self.0.client.write() = Some(client);
+    }
+
+    /// Replaces the clock of [`debug_reviews`](Self::debug_reviews) (default: the machine's).
+    pub fn set_clock(&self, clock: Clock) {
+        self.0.journal.set_clock(clock);
     }
 
     pub(crate) fn certificate_reads(&self) -> &ReadMetrics {
         &self.0.metrics.certificate_reads
     }
 
-    /// Adds the metrics to a registry, under the names of controller-runtime; to be called once for each registry.
+    /// Adds the metrics to a registry, under the names of controller-runtime. Call it once for each registry.
     pub fn register_metrics(&self, registry: &Registry) {
         self.0.metrics.register(registry);
     }
 
-    /// Returns the number of reviews that were answered, and the last ones with their verdicts and durations, for
-    /// `/debug/webhooks`. Whoever can read it learns the names of objects.
+    /// Returns the number of reviews, and the most recent ones with their verdicts and durations, for `/debug/webhooks`. The
+    /// output contains names of objects.
     pub fn debug_reviews(&self) -> Value {
         self.0.journal.to_json()
     }
 
-    /// Answers a request whose body has been read, in the same process.
+    /// Handles a request in process, after its body was read.
     pub async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (parts, body) = self.answer(request.map(Full::new)).await.into_parts();
         let body = body.collect().await.map(Collected::to_bytes);
         Response::from_parts(parts, body.unwrap_or_default())
     }
 
-    /// Answers a request.
+    /// Handles a request.
     pub async fn answer<B>(&self, request: Request<B>) -> Response<Full<Bytes>>
     where
         B: Body<Data = Bytes>,
@@ -257,8 +277,10 @@ impl Webhooks {
             json(encode(&AdmissionResponse::errored(code, error), "", None))
         };
         let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
-        let body = match read(request.into_body(), MAX_ADMISSION_BODY).await {
+        let bodies = &self.0.bodies;
+        let buffered = match bodies.read(request.into_body(), MAX_ADMISSION_BODY).await {
             Ok(body) => body,
+            Err(Unread::Busy) => return busy(),
             Err(Unread::TooLarge) => {
                 let text =
                     format!("request entity is too large; limit is {MAX_ADMISSION_BODY} bytes");
@@ -266,6 +288,7 @@ impl Webhooks {
             }
             Err(Unread::Failed(error)) => return refuse(400, error),
         };
+        let body = buffered.bytes();
         if body.is_empty() {
             return refuse(400, "request body is empty".to_owned());
         }
@@ -275,9 +298,9 @@ impl Webhooks {
             let text = format!("contentType={content_type}, expected application/json");
             return refuse(400, text);
         }
-        // The handler finds out whether the objects are JSON, if it decodes them.
+        // The handler detects objects that are not JSON if it decodes them.
         let parts = match webhook.decodes {
-            true => Parts::of(&body),
+            true => Parts::of(body),
             false => None,
         };
         let decoded = parts.as_ref().and_then(|parts| decode_parts(parts).ok());
@@ -288,7 +311,7 @@ impl Webhooks {
         let Decoded {
             api_version,
             request,
-        } = match decoded.map_or_else(|| decode(&body), Ok) {
+        } = match decoded.map_or_else(|| decode(body), Ok) {
             Ok(decoded) => decoded,
             Err(error) => return refuse(400, error),
         };
@@ -323,12 +346,14 @@ impl Webhooks {
         B: Body<Data = Bytes>,
         B::Error: Into<BoxError>,
     {
-        let body = match read(request.into_body(), MAX_CONVERSION_BODY).await {
+        let bodies = &self.0.bodies;
+        let body = match bodies.read(request.into_body(), MAX_CONVERSION_BODY).await {
             Ok(body) => body,
+            Err(Unread::Busy) => return busy(),
             Err(Unread::TooLarge) => return text(StatusCode::PAYLOAD_TOO_LARGE, ""),
             Err(Unread::Failed(_)) => return text(StatusCode::BAD_REQUEST, ""),
         };
-        match conversion::answer(&body, converter, &self.0.metrics).await {
+        match conversion::answer(body.bytes(), converter, &self.0.metrics).await {
             Some((answer, converted)) => {
                 let (path, took) = (in_flight.metrics.path(), in_flight.began.elapsed());
                 self.0.journal.converted(path, &converted, took);
@@ -358,28 +383,7 @@ where
     }
 }
 
-/// A body that could not be read.
-enum Unread {
-    TooLarge,
-    Failed(String),
-}
-
-/// Reads a body of less than `limit` bytes.
-async fn read<B>(body: B, limit: usize) -> Result<Bytes, Unread>
-where
-    B: Body<Data = Bytes>,
-    B::Error: Into<BoxError>,
-{
-    let body = Limited::new(body, limit - 1).collect();
-    match tokio::time::timeout(READ_TIMEOUT, body).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Unread::TooLarge),
-        Ok(Err(error)) => Err(Unread::Failed(error.to_string())),
-        Err(_) => Err(Unread::Failed(format!("no body within {READ_TIMEOUT:?}"))),
-    }
-}
-
-/// A request that is being answered.
+/// A request that is being handled.
 struct InFlight<'a> {
     metrics: &'a PathMetrics,
     began: Instant,
@@ -424,6 +428,17 @@ fn json(body: Bytes) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}
+
+/// Returns the answer to a review for which there is no memory at the moment. The API server asks again after the pause.
+fn busy() -> Response<Full<Bytes>> {
+    let mut response = text(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "too many reviews at once\n",
+    );
+    let pause = HeaderValue::from_static("1");
+    response.headers_mut().insert(header::RETRY_AFTER, pause);
     response
 }
 

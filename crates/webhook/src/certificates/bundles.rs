@@ -1,4 +1,4 @@
-//! [`Bundles`]: the `caBundle`s of the objects that tell a cluster to call a Service.
+//! [`Bundles`]: the `caBundle`s of objects that refer to a Service.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kube::{
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// The maximum attempts after conflicts.
 const ATTEMPTS: usize = 5;
 
-/// The objects that tell a cluster to call a Service, and whom to trust there.
+/// The objects that refer to a Service, and their `caBundle`s.
 #[derive(Clone, Debug)]
 pub(super) struct Bundles {
     pub(super) namespace: String,
@@ -26,9 +26,9 @@ pub(super) struct Bundles {
 pub(super) enum Written {
     /// All objects have the bundle.
     All,
-    /// Those that exist have it.
+    /// Some objects do not exist; the others have the bundle.
     Some,
-    /// One of them could not be written.
+    /// An object could not be written.
     Failed,
 }
 
@@ -94,7 +94,7 @@ impl Bundles {
         Written::Failed
     }
 
-    /// Sets the bundle where an object names the Service. Returns whether that changed the object.
+    /// Sets the bundle wherever an object refers to the Service. Returns whether the object changed.
     fn set(&self, object: &mut Value, bundle: &str) -> bool {
         let mut changed = false;
         let mut visit = |config: &mut Value| {
@@ -117,7 +117,7 @@ impl Bundles {
         if let Some(config) = object.pointer_mut("/spec/conversion/webhook/clientConfig") {
             visit(config);
         }
-        // The spec of an APIService names the Service itself.
+        // The spec of an APIService refers to the Service directly.
         if let Some(spec) = object
             .get_mut("spec")
             .filter(|spec| spec["service"].is_object())

@@ -1,4 +1,4 @@
-//! Certificates that an operator issues to itself.
+//! Certificates that an operator issues for itself.
 
 use std::time::Duration;
 
@@ -18,16 +18,16 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The lifetime of a certificate authority.
 const AUTHORITY_LIFETIME: Duration = DAY.saturating_mul(365);
 
-/// The lifetime of a serving certificate. It is shorter than the time that an authority has left when it is replaced.
+/// The lifetime of a serving certificate. It is shorter than the remaining lifetime of an authority at its replacement.
 const SERVING_LIFETIME: Duration = DAY.saturating_mul(90);
 
-/// The time before `now` at which the validity begins, since clocks differ.
+/// The age of a new certificate's validity, to tolerate clock skew.
 const BACKDATE: Duration = DAY;
 
 /// An authority and a serving certificate with their keys, in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Issued {
-    /// The certificates that clients must trust: that of the authority first, then those of its predecessors.
+    /// The PEM certificates that clients must trust: the authority first, then its predecessors.
     pub(super) authorities: Vec<String>,
     pub(super) authority_key: String,
     pub(super) certificate: String,
@@ -53,13 +53,14 @@ impl Issued {
         Ok(issued)
     }
 
-    /// Reports whether the parts belong together.
+    /// Reports whether the certificates and keys match.
     pub(super) fn is_usable(&self) -> bool {
         self.authority().is_ok() && self.serving().is_ok()
     }
 
-    /// Returns a replacement if one of the certificates has spent two thirds of its lifetime, or the names are others.
-    /// `served` are authorities that a server may still depend on.
+    /// Returns a replacement if two thirds of a certificate's lifetime have passed, if it is not valid yet, because a replica had
+    /// another idea of the time, or if the names have changed. `served` are
+    /// authorities whose certificates a server may still present.
     pub(super) fn renewed(
         &self,
         names: &[String],
@@ -99,7 +100,7 @@ impl Issued {
         Ok(Certificate::from_pem(self.certificate.as_bytes())?)
     }
 
-    /// Adds authorities to the bundle, unless they have expired.
+    /// Adds authorities to the bundle that have not expired.
     fn trust(&mut self, authorities: &[String], now: i64) {
         for pem in authorities {
             let certificate = Certificate::from_pem(pem.as_bytes());
@@ -146,8 +147,11 @@ pub(super) fn certificates(bundle: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Reports whether two thirds of a lifetime have passed.
+/// Reports whether two thirds of a lifetime have passed, or none of it.
 fn is_due(validity: Validity, now: i64) -> bool {
+    if now < validity.not_before {
+        return true;
+    }
     let lifetime = validity.not_after.saturating_sub(validity.not_before);
     now >= validity.not_before.saturating_add(lifetime / 3 * 2)
 }
@@ -159,7 +163,7 @@ fn validity(lifetime: Duration, now: i64) -> Validity {
     }
 }
 
-/// Returns a new authority and its key. Its name has the time in it, so that authorities differ.
+/// Returns a new authority and its key. Its name contains the time, so that authorities have different names.
 fn new_authority(now: i64) -> Result<(String, String), CertificateError> {
     let key = new_key()?;
     let time = |second: i64| {

@@ -1,15 +1,27 @@
-//! [`ManagedCertificates`]: certificates that an operator issues, keeps in a Secret, and replaces before they expire.
+//! [`ManagedCertificates`]: certificates that an operator issues, stores in a Secret, and replaces before they expire.
 //!
-//! All replicas share the Secret, and whichever finds a certificate due replaces it; the version of the Secret decides between
-//! two that do it at once. A replica tells clients whom to trust before it presents a certificate of a new authority, and an
-//! authority stays trusted until it expires, so replicas may present certificates of two authorities at the same time.
+//! All replicas share the Secret. The first replica that finds a certificate due replaces it; the resourceVersion resolves
+//! conflicts. A replica publishes a new authority before it presents one of its certificates, and authorities stay trusted until
+//! they expire, so that replicas can present certificates of two authorities at the same time.
+//!
+//! The clock of the API server counts, since that is where certificates are verified: it is in the header `Date` of its
+//! responses. A replica whose own clock is off by days issues certificates that are valid now, and replaces others.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
+use http::{Request, header};
+use jiff::fmt::rfc2822;
 use k8s_openapi::{
     ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
-use kube::{Api, Client, api::PostParams};
+use kube::{Api, Client, api::PostParams, client::Body};
 use kubewright_client::ErrorExt;
 use kubewright_controller::Clock;
 use parking_lot::Mutex;
@@ -26,26 +38,29 @@ const KEY: &str = "tls.key";
 const AUTHORITIES: &str = "ca.crt";
 const AUTHORITY_KEY: &str = "ca.key";
 
-/// The time between two looks at the Secret.
+/// The polling interval of the Secret.
 const INTERVAL: Duration = Duration::from_secs(300);
 
-/// The time between two attempts after an error.
+/// The interval of retries after an error.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// The time after which objects that were missing are looked for again. It doubles up to [`RETRY`].
+/// The delay before missing objects are looked up again. It doubles up to [`RETRY`].
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 
-/// The time that API servers have to notice whom to trust before a new certificate is presented.
+/// The time for API servers to observe a new `caBundle` before a new certificate is presented.
 const PROPAGATION: Duration = Duration::from_secs(10);
+
+/// The difference between two clocks that is not worth a remark, in seconds.
+const SKEW: u64 = 60;
 
 /// The maximum attempts to write the Secret.
 const ATTEMPTS: usize = 10;
 
-/// Certificates that an operator issues for its webhooks, so that nothing else has to be installed in the cluster.
+/// Certificates that an operator issues for its webhooks, so that the cluster needs no other component.
 ///
-/// A certificate authority and a serving certificate for a Service are kept in a Secret that all replicas share, and are
-/// replaced after two thirds of their lifetimes: a year and 90 days. The `caBundle` of the webhook configurations and
-/// CustomResourceDefinitions that name the Service is kept up to date.
+/// A certificate authority and a serving certificate for a Service are stored in a Secret that all replicas share, and are
+/// replaced after two thirds of their lifetimes, which are a year and 90 days. The `caBundle` of webhook configurations and
+/// CustomResourceDefinitions that refer to the Service is kept up to date.
 ///
 /// ```no_run
 /// # async fn run(client: kube::Client, webhooks: kubewright_webhook::Webhooks) -> Result<(), Box<dyn std::error::Error>> {
@@ -68,14 +83,16 @@ pub struct ManagedCertificates {
     secret: String,
     interval: Duration,
     clock: Clock,
+    /// The lead of the API server over the clock, in seconds.
+    ahead: Arc<AtomicI64>,
     bundles: Bundles,
     pub(super) metrics: ReadMetrics,
-    /// The authorities that this replica presented certificates of.
+    /// The authorities of certificates that this replica has presented.
     served: Arc<Mutex<Vec<String>>>,
 }
 
 impl ManagedCertificates {
-    /// Issues certificates for a Service and keeps them in the Secret `<service>-cert`, or the one that
+    /// Issues certificates for a Service, and stores them in the Secret `<service>-cert`, or the one that
     /// [`secret`](Self::secret) names.
     pub fn new(client: Client, namespace: &str, service: &str) -> Self {
         Self {
@@ -83,6 +100,7 @@ impl ManagedCertificates {
             secret: format!("{service}-cert"),
             interval: INTERVAL,
             clock: Arc::new(jiff::Timestamp::now),
+            ahead: Arc::default(),
             bundles: Bundles::new(namespace, service),
             metrics: ReadMetrics::default(),
             served: Arc::default(),
@@ -95,43 +113,43 @@ impl ManagedCertificates {
         self
     }
 
-    /// Adds a `MutatingWebhookConfiguration`. Entries that name another Service are left as they are.
+    /// Adds a `MutatingWebhookConfiguration`. Entries that refer to other Services are not changed.
     pub fn mutating_configuration(mut self, name: &str) -> Self {
         self.bundles.add("MutatingWebhookConfiguration", name);
         self
     }
 
-    /// Adds a `ValidatingWebhookConfiguration`. Entries that name another Service are left as they are.
+    /// Adds a `ValidatingWebhookConfiguration`. Entries that refer to other Services are not changed.
     pub fn validating_configuration(mut self, name: &str) -> Self {
         self.bundles.add("ValidatingWebhookConfiguration", name);
         self
     }
 
-    /// Adds a CustomResourceDefinition whose conversion webhook may be this Service.
+    /// Adds a CustomResourceDefinition. Its conversion webhook is changed if it refers to this Service.
     pub fn crd(mut self, name: &str) -> Self {
         self.bundles.add("CustomResourceDefinition", name);
         self
     }
 
-    /// Adds an APIService, such as `v1.sky.example.com`, which may name this Service.
+    /// Adds an APIService, such as `v1.sky.example.com`. It is changed if it refers to this Service.
     pub fn api_service(mut self, name: &str) -> Self {
         self.bundles.add("APIService", name);
         self
     }
 
-    /// Sets the time between two looks at the Secret. Defaults to five minutes.
+    /// Sets the polling interval of the Secret (default: five minutes).
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// Sets the clock. Defaults to that of the machine.
+    /// Sets the clock (default: the machine's). It counts only for a server that does not say what time it is.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Returns the first certificate, once the Secret can be read and written. Errors are logged and retried.
+    /// Waits for the first certificate. Errors are logged and retried.
     pub(super) async fn obtain(&self) -> Result<Presented, CertificateError> {
         loop {
             let issued = match self.metrics.count(self.current().await) {
@@ -144,11 +162,13 @@ impl ManagedCertificates {
             };
             self.bundles.write(&self.client, &issued.bundle()).await;
             self.remember(&issued);
-            return Presented::new(issued.certificate.as_bytes(), issued.key.as_bytes());
+            let presented = Presented::new(issued.certificate.as_bytes(), issued.key.as_bytes())?;
+            presented.set_ahead(self.ahead.load(Relaxed));
+            return Ok(presented);
         }
     }
 
-    /// Replaces certificates that are due, and presents those that other replicas issued. Does not end.
+    /// Replaces certificates that are due, and presents those of other replicas. Never returns.
     pub(super) async fn keep(&self, presented: &Presented) {
         let mut soon = FIRST_RETRY;
         loop {
@@ -157,14 +177,14 @@ impl ManagedCertificates {
                     soon = FIRST_RETRY;
                     self.interval
                 }
-                // An installer may be about to create the others.
+                // The missing objects may be about to be created.
                 Ok(_) => {
                     let pause = soon;
                     soon = RETRY.min(soon * 2);
                     pause
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "cannot look after the certificate");
+                    tracing::warn!(%error, "cannot refresh the certificate");
                     RETRY
                 }
             };
@@ -172,9 +192,10 @@ impl ManagedCertificates {
         }
     }
 
-    /// Tells clients whom to trust, then presents the certificate of the Secret.
+    /// Writes the `caBundle`s, then presents the certificate of the Secret.
     async fn refresh(&self, presented: &Presented) -> Result<Written, CertificateError> {
         let issued = self.metrics.count(self.current().await)?;
+        presented.set_ahead(self.ahead.load(Relaxed));
         let written = self.bundles.write(&self.client, &issued.bundle()).await;
         let (certificate, key) = (issued.certificate.as_bytes(), issued.key.as_bytes());
         if presented.certificate() != certificate && written != Written::Failed {
@@ -186,7 +207,7 @@ impl ManagedCertificates {
         Ok(written)
     }
 
-    /// Returns the contents of the Secret, written anew if they are missing, unusable or due.
+    /// Returns the contents of the Secret, which are replaced if they are missing, unusable or due.
     async fn current(&self) -> Result<Issued, CertificateError> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.bundles.namespace);
         let failed = |source: kube::Error| CertificateError::Secret {
@@ -196,7 +217,7 @@ impl ManagedCertificates {
         let names = self.bundles.dns_names();
         let served = self.served.lock().clone();
         for _ in 0..ATTEMPTS {
-            let now = (self.clock)().as_second();
+            let now = self.now().await;
             let stored = secrets.get_opt(&self.secret).await.map_err(failed)?;
             let issued = stored.as_ref().and_then(read);
             let next = match &issued {
@@ -230,7 +251,7 @@ impl ManagedCertificates {
             };
             match written {
                 Ok(_) => return Ok(next),
-                // Another replica was faster, or the Secret was deleted.
+                // Another replica has written the Secret, or it was deleted.
                 Err(error) if error.is_conflict() || error.is_already_exists() => {}
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(failed(error)),
@@ -239,7 +260,23 @@ impl ManagedCertificates {
         Err(CertificateError::Contended(self.name()))
     }
 
-    /// Remembers the authority of a certificate that is presented from now on: should the Secret be lost, it stays trusted.
+    /// Returns the time of the API server, in seconds since 1970, or that of the clock if the server does not say it.
+    async fn now(&self) -> i64 {
+        let own = (self.clock)().as_second();
+        let ahead = server_time(&self.client)
+            .await
+            .map_or(0, |server| server.saturating_sub(own));
+        if ahead.unsigned_abs() > SKEW && ahead != self.ahead.load(Relaxed) {
+            tracing::warn!(
+                seconds = ahead,
+                "the clock differs from that of the API server"
+            );
+        }
+        self.ahead.store(ahead, Relaxed);
+        own.saturating_add(ahead)
+    }
+
+    /// Remembers the authority of a certificate before it is presented, so that it stays trusted even if the Secret is lost.
     fn remember(&self, issued: &Issued) {
         let mut served = self.served.lock();
         served.clone_from(&issued.authorities);
@@ -259,6 +296,15 @@ impl std::fmt::Debug for ManagedCertificates {
     }
 }
 
+/// Returns the time at which the API server answered, in seconds since 1970.
+async fn server_time(client: &Client) -> Option<i64> {
+    // Everybody may read it, and an error has the header too.
+    let request = Request::get("/version").body(Body::empty()).ok()?;
+    let response = client.send(request).await.ok()?;
+    let date = response.headers().get(header::DATE)?.to_str().ok()?;
+    Some(rfc2822::parse(date).ok()?.timestamp().as_second())
+}
+
 fn object(issued: &Issued, metadata: ObjectMeta, type_: Option<String>) -> Secret {
     let data = [
         (CERTIFICATE, issued.certificate.clone()),
@@ -275,7 +321,7 @@ fn object(issued: &Issued, metadata: ObjectMeta, type_: Option<String>) -> Secre
     }
 }
 
-/// Reads a Secret, unless its contents cannot be used.
+/// Decodes a Secret. Returns `None` if its contents are unusable.
 fn read(secret: &Secret) -> Option<Issued> {
     let data = secret.data.as_ref()?;
     let text = |key: &str| {

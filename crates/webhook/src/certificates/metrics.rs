@@ -1,8 +1,8 @@
-//! The metrics of reading certificates, under controller-runtime's names.
+//! Metrics of certificate reads, under controller-runtime's names.
 
 use kubewright_metrics::{Counter, CounterVec, Registry};
 
-/// The metrics of the reads of certificates, from files or from a Secret. Clones share them.
+/// Metrics of certificate reads, from files or a Secret. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadMetrics {
     families: [CounterVec<0>; 2],

@@ -1,7 +1,8 @@
-//! [`Certificates`]: where the certificate of a webhook server comes from, and how it is replaced.
+//! [`Certificates`]: the source of a webhook server's certificate, and its replacement.
 
 mod bundles;
 mod files;
+mod generated;
 mod issue;
 mod managed;
 mod metrics;
@@ -11,6 +12,7 @@ mod tests;
 
 use std::path::PathBuf;
 
+use files::Files;
 use kubewright_serve::TlsError;
 
 pub use managed::ManagedCertificates;
@@ -34,12 +36,13 @@ pub struct Certificates {
 
 #[derive(Clone, Debug)]
 enum Source {
-    Directory(PathBuf),
+    Directory(Files),
     Managed(Box<ManagedCertificates>),
     Pem { certificate: Vec<u8>, key: Vec<u8> },
+    Generated(Vec<String>),
 }
 
-/// A certificate that a server cannot use.
+/// An unusable certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// A file cannot be read.
@@ -48,7 +51,7 @@ pub enum CertificateError {
         /// The directory.
         directory: String,
         /// The name of the file.
-        file: &'static str,
+        file: String,
         /// The error.
         source: std::io::Error,
     },
@@ -69,29 +72,62 @@ pub enum CertificateError {
         /// The error of the request.
         source: Box<kube::Error>,
     },
-    /// Others wrote the Secret again and again.
-    #[error("the Secret {0} was changed by others each time it was written")]
+    /// The Secret was modified concurrently at every attempt.
+    #[error("the Secret {0} was modified concurrently at every attempt to write it")]
     Contended(String),
 }
 
 impl Certificates {
-    /// Takes the certificate `tls.crt` and the key `tls.key` of a directory, the file names of a mounted TLS Secret. They are
-    /// read again every ten seconds.
+    /// Reads the certificate `tls.crt` and the key `tls.key` from a directory, such as a mounted TLS Secret, every ten seconds.
     pub fn directory(path: impl Into<PathBuf>) -> Self {
-        Self::of(Source::Directory(path.into()))
+        Self::of(Source::Directory(Files::of(path.into())))
     }
 
-    /// Issues certificates and keeps them in a Secret. They are replaced before they expire.
+    /// Sets the names of the files in a directory (default: `tls.crt` and `tls.key`). Other certificates are not in files.
+    ///
+    /// ```
+    /// use kubewright_webhook::Certificates;
+    ///
+    /// let certificates = Certificates::directory("/etc/webhook").file_names("server.pem", "server.key");
+    /// # let _ = certificates;
+    /// ```
+    #[must_use]
+    pub fn file_names(mut self, certificate: impl Into<String>, key: impl Into<String>) -> Self {
+        if let Source::Directory(files) = &mut self.source {
+            files.certificate = certificate.into();
+            files.key = key.into();
+        }
+        self
+    }
+
+    /// Issues certificates, stores them in a Secret, and replaces them before they expire.
     pub fn managed(managed: ManagedCertificates) -> Self {
         Self::of(Source::Managed(Box::new(managed)))
     }
 
-    /// Takes a PEM certificate chain and its PEM key, which never change.
+    /// Uses a PEM certificate chain and its PEM key, which never change.
     pub fn pem(certificate: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
         Self::of(Source::Pem {
             certificate: certificate.into(),
             key: key.into(),
         })
+    }
+
+    /// Issues certificates for DNS names under an authority that is not published, for clients that do not verify them. They are
+    /// replaced every 30 days.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// use kubewright_webhook::Certificates;
+    ///
+    /// let presented = Certificates::generated(["localhost"]).obtain().await.unwrap();
+    /// assert!(presented.certificate().starts_with(b"-----BEGIN CERTIFICATE-----"));
+    /// # });
+    /// ```
+    pub fn generated<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
+        Self::of(Source::Generated(
+            names.into_iter().map(Into::into).collect(),
+        ))
     }
 
     fn of(source: Source) -> Self {
@@ -110,30 +146,32 @@ impl Certificates {
         self
     }
 
-    /// Returns the first certificate, for a server of one's own. [`keep`](Self::keep) replaces it later.
+    /// Returns the first certificate, for use with another server. [`keep`](Self::keep) replaces it later.
     ///
     /// # Errors
     ///
-    /// Fails if the certificate cannot be read or used.
+    /// Fails if the certificate cannot be read or is unusable.
     pub async fn obtain(&self) -> Result<Presented, CertificateError> {
         match &self.source {
-            Source::Directory(path) => {
-                let read = files::read(path).await;
+            Source::Directory(files) => {
+                let read = files.read().await;
                 let presented =
                     read.and_then(|(certificate, key)| Presented::new(&certificate, &key));
                 self.metrics.count(presented)
             }
             Source::Managed(managed) => managed.obtain().await,
             Source::Pem { certificate, key } => Presented::new(certificate, key),
+            Source::Generated(names) => generated::issue(names),
         }
     }
 
-    /// Replaces the certificate whenever there is a new one. Does not end.
+    /// Replaces the certificate whenever a new one is available. Never returns.
     pub async fn keep(&self, presented: &Presented) {
         match &self.source {
-            Source::Directory(path) => files::follow(path, presented, &self.metrics).await,
+            Source::Directory(files) => files.follow(presented, &self.metrics).await,
             Source::Managed(managed) => managed.keep(presented).await,
             Source::Pem { .. } => std::future::pending().await,
+            Source::Generated(names) => generated::keep(names, presented).await,
         }
     }
 }

@@ -1,4 +1,6 @@
-//! [`Presented`]: the certificate that a server presents at the moment.
+//! [`Presented`]: the certificate that a server currently presents.
+
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use kubewright_serve::Tls;
 use kubewright_x509::{Certificate, Validity};
@@ -6,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::CertificateError;
 
-/// The certificate that a server presents at the moment. Connections that exist already keep an older one.
+/// The certificate that a server currently presents. Existing connections keep an older one.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -23,6 +25,8 @@ use super::CertificateError;
 pub struct Presented {
     tls: Tls,
     current: Mutex<Current>,
+    /// The lead of the clients over the clock of this machine, in seconds.
+    ahead: AtomicI64,
 }
 
 struct Current {
@@ -36,10 +40,11 @@ impl Presented {
         Ok(Self {
             tls: Tls::from_pem(certificate, key)?,
             current: Mutex::new(Current::new(certificate, key)?),
+            ahead: AtomicI64::new(0),
         })
     }
 
-    /// Replaces the certificate. Returns whether it is another one.
+    /// Replaces the certificate. Returns whether it changed.
     pub(super) fn replace(&self, certificate: &[u8], key: &[u8]) -> Result<bool, CertificateError> {
         let mut current = self.current.lock();
         if current.certificate == certificate && current.key == key {
@@ -56,15 +61,24 @@ impl Presented {
         self.current.lock().certificate.clone()
     }
 
-    /// Returns the TLS configuration, whose certificate is replaced with this one.
+    /// Returns the TLS configuration, which always uses the current certificate.
     pub fn tls(&self) -> Tls {
         self.tls.clone()
     }
 
-    /// Fails if clients reject the certificate at a time, in seconds since 1970.
-    pub(crate) fn check(&self, now: i64) -> Result<(), String> {
+    /// Sets how far the clients are ahead of the clock of this machine, in seconds.
+    pub(super) fn set_ahead(&self, seconds: i64) {
+        self.ahead.store(seconds, Relaxed);
+    }
+
+    /// Checks whether clients accept the certificate at a time of this machine, in seconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason.
+    pub fn check(&self, now: i64) -> Result<(), String> {
         let validity = self.current.lock().validity;
-        match now {
+        match now.saturating_add(self.ahead.load(Relaxed)) {
             now if now < validity.not_before => Err("the certificate is not valid yet".to_owned()),
             now if now > validity.not_after => Err("the certificate has expired".to_owned()),
             _ => Ok(()),

@@ -1,4 +1,4 @@
-//! Changes of lists: items that stay keep their place in the original, with the fields that the type does not know.
+//! Changes of lists. Items keep their fields that are unknown to the type.
 
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ impl Patch {
         }
     }
 
-    /// Moves, adds and removes items that can be told apart. `matched` has the index of each new item in the old list.
+    /// Moves, adds and removes items that can be identified. `matched` contains the index of each new item in the old list.
     fn matched_items(
         &mut self,
         start: usize,
@@ -68,7 +68,7 @@ impl Patch {
                 Ok(())
             })?;
         }
-        // The old indices of the items that are not in their place yet.
+        // The old indices of the items that are not in place yet.
         let mut waiting: Vec<usize> = (0..old.len()).filter(|index| kept[*index]).collect();
         for (place, (item, index)) in new.iter().zip(matched).enumerate() {
             let Some(index) = *index else {
@@ -122,7 +122,7 @@ impl Patch {
     }
 }
 
-/// Returns the index of each new item in the old list, or nothing if the items cannot be told apart.
+/// Returns the index of each new item in the old list, or `None` if the items cannot be identified.
 fn identities(
     old: &[&RawValue],
     new: &[&RawValue],
@@ -146,7 +146,7 @@ enum Item<'a> {
     Scalar(&'a str),
 }
 
-/// Returns the items, unless one is a list.
+/// Returns the items, or `None` if one of them is a list.
 fn nodes<'a>(items: &[&'a RawValue]) -> serde_json::Result<Option<Vec<Item<'a>>>> {
     let item = |item: &&'a RawValue| {
         Ok(match Node::of(item)? {
@@ -158,7 +158,7 @@ fn nodes<'a>(items: &[&'a RawValue]) -> serde_json::Result<Option<Vec<Item<'a>>>
     items.iter().map(item).collect()
 }
 
-/// Returns the identities of the items by a field, if all of them have one and no two have the same.
+/// Returns the values of a field that identifies the items: every item must have a distinct one.
 fn distinct<'a>(items: &'a [Item<'a>], key: &str) -> Option<Vec<&'a str>> {
     let identity = |item: &'a Item<'a>| match item {
         Item::Object(fields) => fields

@@ -1,8 +1,8 @@
-//! The changes of a typed object as a JSON patch of the object that the type was read from.
+//! The changes of a typed object as a JSON patch of the object that it was decoded from.
 //!
-//! A type may lack fields that the object has, and may print fields that it lacks, such as defaults. Therefore the typed
-//! object is encoded before and after the change, and only the difference between the two is applied to the original: fields
-//! that the type does not know survive, inside the items of lists too.
+//! A type may lack fields of the object, and may encode fields that the object lacks, such as defaults. Therefore, the typed
+//! object is encoded before and after the change, and only the difference is applied to the original: fields that are unknown
+//! to the type survive, also in the items of lists.
 
 mod lists;
 mod narrow;
@@ -19,7 +19,7 @@ pub use operation::PatchOperation;
 
 use crate::members::Members;
 
-/// Returns the operations that make the change from `before` to `after` on `original`. Both were written by `serde_json`.
+/// Returns the operations that apply the change from `before` to `after` to `original`. `serde_json` must have written both.
 pub(crate) fn changes(
     before: &str,
     after: &str,
@@ -29,7 +29,7 @@ pub(crate) fn changes(
     let narrowed = narrow(before, after);
     let (before, after, original) = match patch.descend(&narrowed.keys, original) {
         Some(original) => (narrowed.before, narrowed.after, original),
-        // The original lacks the object.
+        // The object is missing in the original.
         None => (before, after, original),
     };
     patch.value(
@@ -49,12 +49,12 @@ struct Patch {
 }
 
 impl Patch {
-    /// Goes to an object inside the original, if it is there under the same keys.
+    /// Descends to an object in the original, if it exists under the same keys.
     fn descend<'a>(&mut self, keys: &[&str], original: &'a str) -> Option<&'a str> {
         let (mut at, mut path) = (original, String::new());
         for key in keys {
             at = member(at, key).filter(|value| value.starts_with('{'))?;
-            // Keys with escapes may be written in several ways.
+            // A key with escapes has several spellings.
             let key = key.trim_matches('"');
             if key.contains('\\') {
                 return None;
@@ -98,7 +98,7 @@ impl Patch {
         for (key, new) in after.iter() {
             self.below(key, |patch| match (before.get(key), original.get(key)) {
                 (Some(old), Some(original)) => patch.value(old, new, original),
-                // The type prints a default that the object lacks.
+                // The type encodes a default that is missing in the object.
                 (Some(old), None) if is_same(old, new)? => Ok(()),
                 (_, None) => patch.add(new),
                 (None, Some(_)) => patch.replace(new),
@@ -179,7 +179,7 @@ fn parse(text: &RawValue) -> serde_json::Result<Value> {
     serde_json::from_str(text.get())
 }
 
-/// Compares two values; the order of fields does not matter.
+/// Compares two values, ignoring the order of fields.
 fn is_same(one: &RawValue, other: &RawValue) -> serde_json::Result<bool> {
     Ok(one.get() == other.get() || parse(one)? == parse(other)?)
 }

@@ -1,14 +1,14 @@
-//! Narrows the comparison of two documents to the innermost object that holds everything in which they differ.
+//! Narrows the comparison of two documents to the innermost object that contains all differences.
 //!
-//! A defaulter changes a few fields of a large object. Most of the two encodings is equal byte for byte, and is skipped here
-//! without being parsed.
+//! A defaulter changes a few fields of a large object. Most of the two encodings is equal byte for byte, and is skipped without
+//! being parsed.
 
 use crate::members::{string_end, value_end};
 
-/// Two objects at the same place of two documents, which are equal everywhere else.
+/// Two objects at the same path of two documents that are otherwise equal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Narrowed<'a> {
-    /// The keys that lead to the objects, as JSON strings.
+    /// The keys of the path to the objects, as JSON strings.
     pub(super) keys: Vec<&'a str>,
     pub(super) before: &'a str,
     pub(super) after: &'a str,
@@ -42,19 +42,19 @@ pub(super) fn narrow<'a>(before: &'a str, after: &'a str) -> Narrowed<'a> {
     }
 }
 
-/// An object that is open at some place of a document.
+/// An object that is open at some position of a document.
 struct Open<'a> {
     /// The index of its brace.
     start: usize,
-    /// Its key in the object around it.
+    /// Its key in the enclosing object.
     key: Option<&'a str>,
 }
 
-/// Returns the objects that are open at an index, from the outermost on. Those in lists are left out.
+/// Returns the objects that are open at an index, from the outermost. Objects in lists are left out.
 fn open_objects(text: &str, until: usize) -> Vec<Open<'_>> {
     let bytes = text.as_bytes();
     let mut open = Vec::new();
-    // The number of containers that are open, and how many of them, from the outermost on, are objects.
+    // The number of open containers, and how many of them, from the outermost, are objects.
     let (mut depth, mut objects) = (0_usize, 0_usize);
     let mut key = None;
     let mut at = 0;
@@ -94,7 +94,7 @@ fn open_objects(text: &str, until: usize) -> Vec<Open<'_>> {
     open
 }
 
-/// Returns the number of bytes at the beginning that are equal.
+/// Returns the length of the common prefix.
 fn common_prefix(one: &[u8], other: &[u8]) -> usize {
     const CHUNK: usize = 64;
     let chunks = one.chunks_exact(CHUNK).zip(other.chunks_exact(CHUNK));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_object_that_holds_all_differences_is_found() {
+    fn finds_the_innermost_object_with_all_differences() {
         let before = r#"{"a":{"x":1,"y\"{":{"p":"}","q":2}},"b":[{"c":1}],"d":{}}"#;
         for (after, keys, part) in [
             (

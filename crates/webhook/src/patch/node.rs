@@ -1,4 +1,4 @@
-//! [`Node`]: one level of a JSON document, whose parts stay text.
+//! [`Node`]: one level of a JSON document, whose children are text.
 
 use std::{borrow::Cow, fmt};
 
@@ -15,7 +15,7 @@ pub(super) enum Node<'a> {
     Leaf,
 }
 
-/// The fields of an object, in their order.
+/// The fields of an object, in order.
 pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Node<'a> {
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
         self.0.iter().map(|(key, value)| (&**key, *value))
     }
 
-    /// Returns a field; of several with one name the last, as parsers do.
+    /// Returns a field; the last one if several have the same name, as parsers do.
     pub(super) fn get(&self, key: &str) -> Option<&'a RawValue> {
         let mut found = self.0.iter().rev();
         found

@@ -43,7 +43,7 @@ pub enum PatchOperation {
     Move {
         /// The JSON pointer of the value.
         from: String,
-        /// The JSON pointer of its new place.
+        /// The JSON pointer of its new location.
         path: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Patches applied to the originals that they were made for.
+//! Patches applied to their originals.
 
 use kubewright_merge::json_patch::{self, Decoding};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn patched(before: &Value, after: &Value, original: &Value) -> Value {
 }
 
 #[test]
-fn a_field_that_the_type_lacks_survives() {
+fn unknown_fields_survive() {
     let original = json!({"spec": {"ship": "", "new": 1}, "other": {}});
     let before = json!({"spec": {"ship": ""}});
     let after = json!({"spec": {"ship": "pequod"}});
@@ -29,12 +29,12 @@ fn a_field_that_the_type_lacks_survives() {
 }
 
 #[test]
-fn a_default_that_the_type_prints_is_no_change() {
+fn encoded_defaults_are_not_changes() {
     let original = json!({"spec": {}});
     let before =
         json!({"spec": {"masts": 3, "rigging": {"sails": 1, "ropes": []}}, "status": null});
     assert!(patch(&before, &before, &original).is_empty());
-    // A part that the original lacks is added as a whole.
+    // An object that is missing in the original is added as a whole.
     let mut after = before.clone();
     after["spec"]["rigging"]["sails"] = json!(2);
     assert_eq!(
@@ -44,14 +44,14 @@ fn a_default_that_the_type_prints_is_no_change() {
 }
 
 #[test]
-fn a_field_that_is_removed_vanishes_only_if_it_is_there() {
+fn fields_are_removed_only_if_they_exist() {
     let original = json!({"a": 1, "b": [], "unknown": true});
     let before = json!({"a": 1, "c": 2});
     assert_eq!(
         patched(&before, &json!({}), &original),
         json!({"b": [], "unknown": true})
     );
-    // The type leaves out an empty list that the original has.
+    // The type does not encode an empty list of the original.
     assert_eq!(
         patched(&before, &json!({"a": 1, "c": 2, "b": [1]}), &original)["b"],
         json!([1])
@@ -59,7 +59,7 @@ fn a_field_that_is_removed_vanishes_only_if_it_is_there() {
 }
 
 #[test]
-fn items_of_lists_keep_what_the_type_lacks() {
+fn unknown_fields_of_list_items_survive() {
     let item = |name: &str, unknown: bool| {
         let mut item = json!({"name": name, "image": "x"});
         if unknown {
@@ -95,7 +95,7 @@ fn items_of_lists_keep_what_the_type_lacks() {
 }
 
 #[test]
-fn a_list_that_the_type_reads_differently_is_replaced() {
+fn a_list_that_the_type_decodes_differently_is_replaced() {
     let original = json!({"items": [null, 1]});
     let (before, after) = (json!({"items": [1]}), json!({"items": [1, 2]}));
     assert_eq!(
@@ -108,7 +108,7 @@ fn a_list_that_the_type_reads_differently_is_replaced() {
 }
 
 #[test]
-fn one_field_is_one_operation_and_names_are_escaped() {
+fn one_changed_field_is_one_operation_with_escaped_names() {
     let before = json!({"labels": {"a/b~c": "1"}, "list": [1, 2, 3]});
     let mut after = before.clone();
     after["labels"]["a/b~c"] = json!("2");
@@ -146,12 +146,12 @@ fn documents() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn a_patch_makes_the_change(before in documents(), after in documents()) {
+    fn patches_apply_the_change(before in documents(), after in documents()) {
         prop_assert_eq!(patched(&before, &after, &before), after);
     }
 
     #[test]
-    fn the_parts_that_are_equal_do_not_matter(
+    fn equal_parts_do_not_matter(
         shared in documents(), before in documents(), after in documents(), original in documents()
     ) {
         let put = |part: &Value, keys: &[&str]| {

@@ -1,4 +1,4 @@
-//! Decodes the body of an admission review, of either version.
+//! Decodes the body of an admission review, in either version.
 
 use std::borrow::Cow;
 
@@ -14,12 +14,12 @@ const KIND: &str = "AdmissionReview";
 
 /// A decoded review.
 pub(crate) struct Decoded<'a> {
-    /// The `apiVersion` to answer with.
+    /// The `apiVersion` of the response.
     pub(crate) api_version: &'static str,
     pub(crate) request: AdmissionRequest<'a>,
 }
 
-/// The wire format, which both versions share.
+/// The wire format of both versions.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Review<'a> {
@@ -31,9 +31,9 @@ struct Review<'a> {
     request: Option<AdmissionRequest<'a>>,
 }
 
-/// Decodes a review. One without a version or a kind is taken for `admission.k8s.io/v1`.
+/// Decodes a review. Without a version or a kind, it is treated as `admission.k8s.io/v1`.
 pub(crate) fn decode(body: &[u8]) -> Result<Decoded<'_>, String> {
-    // Text is checked once as a whole, which is faster than string by string.
+    // The text is validated as a whole, which is faster than string by string.
     let review = match std::str::from_utf8(body) {
         Ok(text) => serde_json::from_str(text),
         Err(_) => serde_json::from_slice(body),
@@ -41,7 +41,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Decoded<'_>, String> {
     checked(review.map_err(|error| unparsable(&error))?)
 }
 
-/// Decodes a review whose objects were taken out. The objects are not checked.
+/// Decodes a review whose objects were extracted. The objects are not validated.
 pub(crate) fn decode_parts<'a>(parts: &'a Parts<'a>) -> Result<Decoded<'a>, String> {
     let review = serde_json::from_str(&parts.rest);
     let mut decoded = checked(review.map_err(|error| unparsable(&error))?)?;

@@ -1,4 +1,4 @@
-//! Admission reviews: the body that a cluster sends, and the body of the answer.
+//! Admission reviews: requests of a cluster, and responses.
 
 mod decode;
 mod parts;

@@ -1,7 +1,7 @@
-//! [`Parts`]: the objects of a review apart from the rest of it.
+//! [`Parts`]: the objects of a review, separated from the rest.
 //!
-//! The objects are most of a review, and are decoded by whoever knows their type. Here they are only skipped, so that they are
-//! parsed once.
+//! The objects are most of a review, and are decoded by the code that knows their type. They are skipped here, so that they are
+//! parsed only once.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(crate) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Takes a review apart, unless it does not look like one.
+    /// Separates the parts of a review. Returns `None` if the text does not look like one.
     pub(crate) fn of(body: &'a [u8]) -> Option<Self> {
         let text = std::str::from_utf8(body).ok()?;
         let [object, old_object] = places(text).ok()?;
@@ -41,7 +41,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Returns the places of the object and the old object.
+/// Returns the ranges of the object and the old object.
 fn places(text: &str) -> Result<[Option<Range<usize>>; 2], Malformed> {
     let mut found = [None, None];
     let mut review = Members::new(text)?;
@@ -57,7 +57,7 @@ fn places(text: &str) -> Result<[Option<Range<usize>>; 2], Malformed> {
                 "\"oldObject\"" => &mut found[1],
                 _ => continue,
             };
-            // Of two with the same name a parser knows which counts.
+            // With duplicate names, the choice is left to a parser.
             if place.replace(value).is_some() {
                 return Err(Malformed);
             }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_are_taken_out() {
+    fn objects_are_separated() {
         let text = r#"{"kind":"AdmissionReview","request":{"uid":"1","object": {"a":{}} ,"x":0,"oldObject":null}}"#;
         let parts = Parts::of(text.as_bytes()).unwrap();
         let rest = r#"{"kind":"AdmissionReview","request":{"uid":"1","object": null ,"x":0,"oldObject":null}}"#;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_not_a_review_is_left_alone() {
+    fn other_bodies_are_not_separated() {
         for text in [
             "hello",
             "",

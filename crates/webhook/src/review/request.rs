@@ -1,4 +1,4 @@
-//! [`AdmissionRequest`]: a request that a cluster asks about.
+//! [`AdmissionRequest`]: the request in an admission review.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
@@ -6,7 +6,7 @@ use kubewright_machinery::gvk::{GroupVersionKind, GroupVersionResource};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The request that an admission review is about. The objects are borrowed from the body of the review.
+/// The request in an admission review. The objects are borrowed from the body of the review.
 ///
 /// ```
 /// use kubewright_webhook::{AdmissionRequest, Operation};
@@ -60,11 +60,11 @@ pub struct AdmissionRequest<'a> {
 enum ObjectText<'a> {
     /// A JSON value.
     Checked(&'a RawValue),
-    /// A text that may not be JSON.
+    /// Text that may not be JSON.
     Unchecked(&'a str),
 }
 
-/// The operation that a request asks for.
+/// The operation of a request.
 ///
 /// ```
 /// use kubewright_webhook::Operation;
@@ -77,11 +77,11 @@ pub enum Operation {
     Create,
     /// A change of an object, by any verb.
     Update,
-    /// The deletion of an object.
+    /// Deletion of an object.
     Delete,
     /// A connection to a subresource, such as `pods/exec`.
     Connect,
-    /// An operation that this crate does not know.
+    /// An operation that is unknown to this crate.
     Other,
 }
 
@@ -115,17 +115,17 @@ impl UserInfo {
 }
 
 impl<'a> AdmissionRequest<'a> {
-    /// Returns the ID of the review. Every call of every webhook has another.
+    /// Returns the ID of the review, which is unique to each call of each webhook.
     pub fn uid(&self) -> &str {
         &self.uid
     }
 
-    /// Returns the kind of the object as the webhook sees it.
+    /// Returns the kind of the object in the review.
     pub fn kind(&self) -> &GroupVersionKind {
         &self.kind
     }
 
-    /// Returns the resource as the webhook sees it.
+    /// Returns the resource in the review.
     pub fn resource(&self) -> &GroupVersionResource {
         &self.resource
     }
@@ -135,23 +135,22 @@ impl<'a> AdmissionRequest<'a> {
         given(&self.sub_resource)
     }
 
-    /// Returns the kind that was requested. It differs from [`kind`](Self::kind) if the object was converted to a version that
-    /// the rules of the webhook name.
+    /// Returns the kind of the original request. It differs from [`kind`](Self::kind) if the object was converted to a version
+    /// in the rules of the webhook.
     pub fn request_kind(&self) -> GroupVersionKind {
         let requested = self.request_kind;
         let requested = requested.and_then(|text| kind(&mut from(text)).ok());
         requested.unwrap_or_else(|| self.kind.clone())
     }
 
-    /// Returns the resource that was requested. It differs from [`resource`](Self::resource) if the object was converted.
+    /// Returns the resource of the original request. It differs from [`resource`](Self::resource) if the object was converted.
     pub fn request_resource(&self) -> GroupVersionResource {
         let requested = self.request_resource;
         let requested = requested.and_then(|text| resource(&mut from(text)).ok());
         requested.unwrap_or_else(|| self.resource.clone())
     }
 
-    /// Returns the name of the object. It is `None` while the server has yet to generate it, and for each object of a deleted
-    /// collection.
+    /// Returns the name of the object; `None` if it is still to be generated, and for each object of a deleted collection.
     pub fn name(&self) -> Option<&str> {
         given(&self.name)
     }
@@ -182,33 +181,33 @@ impl<'a> AdmissionRequest<'a> {
         &self.user_info
     }
 
-    /// Returns the object: the new one, or `None` when it is deleted.
+    /// Returns the new object; `None` for deletions.
     pub fn object(&self) -> Option<&'a RawValue> {
         self.object.and_then(ObjectText::raw)
     }
 
-    /// Returns the object as it is stored: `None` when it is created.
+    /// Returns the stored object; `None` for creations.
     pub fn old_object(&self) -> Option<&'a RawValue> {
         self.old_object.and_then(ObjectText::raw)
     }
 
-    /// Returns the text of the object, which whoever decodes it has to check.
+    /// Returns the text of the object, which is not validated.
     pub(crate) fn object_text(&self) -> Option<&'a str> {
         self.object.map(ObjectText::text)
     }
 
-    /// Returns the text of the old object.
+    /// Returns the text of the old object, which is not validated.
     pub(crate) fn old_object_text(&self) -> Option<&'a str> {
         self.old_object.map(ObjectText::text)
     }
 
-    /// Sets the objects that were found elsewhere, whose texts need not be JSON.
+    /// Sets the objects, whose texts may not be JSON.
     pub(super) fn set_objects(&mut self, object: Option<&'a str>, old: Option<&'a str>) {
         self.object = object.map(ObjectText::Unchecked).or(self.object);
         self.old_object = old.map(ObjectText::Unchecked).or(self.old_object);
     }
 
-    /// Reports whether the result of the request is not stored. A webhook must have no side effects then.
+    /// Reports whether the request is a dry run. A webhook must then have no side effects.
     pub fn is_dry_run(&self) -> bool {
         self.dry_run.unwrap_or_default()
     }
@@ -227,7 +226,7 @@ impl<'a> ObjectText<'a> {
         }
     }
 
-    /// Returns the value, unless the text is not JSON.
+    /// Returns the value; `None` if the text is not JSON.
     fn raw(self) -> Option<&'a RawValue> {
         match self {
             Self::Checked(raw) => Some(raw),

@@ -1,4 +1,4 @@
-//! [`AdmissionResponse`]: the answer to a review.
+//! [`AdmissionResponse`]: the response to a review.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::patch::PatchOperation;
 
-/// The answer to an admission review. [`Handler`](crate::Handler)s return it; defaulters and validators do not need it.
+/// The response to an admission review. [`Handler`](crate::Handler)s return it; defaulters and validators do not need it.
 ///
 /// ```
 /// use kubewright_webhook::AdmissionResponse;
@@ -44,7 +44,7 @@ impl AdmissionResponse {
         }
     }
 
-    /// Allows the request and changes the object. Only mutating webhooks may do this.
+    /// Allows the request and changes the object. Only valid for mutating webhooks.
     pub fn patched(patch: Vec<PatchOperation>) -> Self {
         Self {
             patch,
@@ -66,7 +66,7 @@ impl AdmissionResponse {
         Self::rejected(status)
     }
 
-    /// Rejects the request with a status, whose code, reason and details the client gets.
+    /// Rejects the request with a status, whose code, reason and details are passed on to the client.
     pub fn rejected(status: Status) -> Self {
         Self {
             allowed: false,
@@ -75,7 +75,7 @@ impl AdmissionResponse {
         }
     }
 
-    /// Adds a warning, which the client shows whether or not the request is allowed.
+    /// Adds a warning, which the user sees whether or not the request is allowed.
     #[must_use]
     pub fn warning(mut self, text: impl Into<String>) -> Self {
         self.warnings.push(text.into());
@@ -160,7 +160,7 @@ struct Outcome<'a> {
 #[derive(Serialize)]
 struct Empty {}
 
-/// Encodes the review that answers `uid`. The answer to a body that is not a review has no version.
+/// Encodes the review that responds to `uid`. The response to a body that is not a review has no version.
 pub(crate) fn encode(
     response: &AdmissionResponse,
     uid: &str,
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_written_as_controller_runtime_writes_it() {
+    fn responses_equal_those_of_controller_runtime() {
         assert_eq!(
             text(&AdmissionResponse::allowed(), Some("admission.k8s.io/v1")),
             concat!(

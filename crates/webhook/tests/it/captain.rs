@@ -1,4 +1,4 @@
-//! The kind of the tests, its webhooks, and a way to call them.
+//! The kind of the tests, its webhooks, and functions to call them.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -116,7 +116,7 @@ pub(crate) fn review(operation: &str, object: Option<Value>, old: Option<Value>)
     })
 }
 
-/// Posts a review, and returns the response inside the answer.
+/// Posts a review, and returns the response inside the review.
 pub(crate) async fn ask(webhooks: &Webhooks, path: &str, review: &Value) -> Value {
     let answer = post(webhooks, path, review.to_string(), "application/json").await;
     let answer: Value = serde_json::from_slice(&answer.1).unwrap();

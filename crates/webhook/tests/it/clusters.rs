@@ -1,5 +1,5 @@
-//! The server as clusters call it: the embedded one, and a real kube-apiserver if `KUBEWRIGHT_TEST_KUBECONFIG` names one that
-//! reaches the loopback interface of this machine.
+//! The server called by clusters: the embedded one, and a real kube-apiserver if `KUBEWRIGHT_TEST_KUBECONFIG` names one that
+//! can reach the loopback interface of this machine.
 
 use std::time::{Duration, SystemTime};
 
@@ -26,11 +26,11 @@ const SHIPS_V2: &str = "/apis/example.com/v2/ships";
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const REGISTRATION: &str = "/apis/admissionregistration.k8s.io/v1";
 
-/// The time until a real server has noticed a definition or a webhook.
+/// The time for a real server to observe a definition or a webhook.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// An answer of a cluster.
+/// A response of a cluster.
 #[derive(Debug)]
 struct Answer {
     code: u16,
@@ -58,7 +58,7 @@ async fn ask(client: &Client, method: &str, path: &str, body: &Value) -> Answer 
     }
 }
 
-/// Repeats a request until a real server has noticed what was registered. The embedded one needs no second time.
+/// Repeats a request until a real server has observed the registration. The embedded one responds correctly at first.
 async fn until(client: &Client, path: &str, body: &Value, reached: impl Fn(&Answer) -> bool) {
     let asked = async {
         while !reached(&ask(client, "POST", path, body).await) {

@@ -1,12 +1,15 @@
-//! Bodies, paths and panics: answers as those of controller-runtime.
+//! Bodies, paths and panics: responses are those of controller-runtime.
 
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use kubewright_metrics::Registry;
 use kubewright_webhook::{Admission, AdmissionResponse, Webhook, WebhookError, Webhooks};
 use serde_json::{Value, json};
 
 use crate::captain::{MUTATE, VALIDATE, ask, captain, post, review, webhooks};
 
-/// Posts a body that is not a review, and returns the status in the answer.
+/// Posts a body that is not a review, and returns the status of the response.
 async fn refused(body: impl Into<bytes::Bytes>, content_type: &str) -> Value {
     let (code, answer) = post(&webhooks(), VALIDATE, body, content_type).await;
     assert_eq!(code, 200);
@@ -18,7 +21,7 @@ async fn refused(body: impl Into<bytes::Bytes>, content_type: &str) -> Value {
 }
 
 #[tokio::test]
-async fn bodies_that_are_not_reviews_are_refused_in_a_review() {
+async fn bodies_that_are_not_reviews_are_errors_in_a_review() {
     for (body, content_type, code, message) in [
         ("", "application/json", 400, "request body is empty"),
         ("", "text/plain", 400, "request body is empty"),
@@ -53,7 +56,7 @@ async fn bodies_that_are_not_reviews_are_refused_in_a_review() {
 }
 
 #[tokio::test]
-async fn the_older_version_of_the_review_is_answered_in_its_version() {
+async fn v1beta1_reviews_have_v1beta1_responses() {
     let mut review = review("CREATE", Some(captain(json!({"ship": "a"}))), None);
     review["apiVersion"] = json!("admission.k8s.io/v1beta1");
     assert_eq!(ask(&webhooks(), VALIDATE, &review).await["allowed"], true);
@@ -71,7 +74,7 @@ async fn objects_of_other_kinds_are_bad_requests() {
             "message": "unable to decode apps/v1, Kind=Deployment into crew.example.com/v1, Kind=Captain",
         })
     );
-    // Without a kind in the review, that of the object counts.
+    // Without a kind in the review, the kind of the object is used.
     let mut pod = captain(json!({}));
     pod["kind"] = json!("Mate");
     let mut other = review("CREATE", Some(pod), None);
@@ -113,7 +116,7 @@ async fn objects_that_are_not_json_are_bad_requests() {
             );
         }
     }
-    // Spaces and unusual ways of writing keys make no difference.
+    // Whitespace and unusual spellings of keys do not matter.
     let pretty = json!({"HERE": captain(json!({"ship": "a", "mates": 30}))});
     let pretty = serde_json::to_string_pretty(&pretty).unwrap();
     let body = whole.replace("\"object\":\"HERE\"", "\"HERE\":0");
@@ -184,7 +187,7 @@ fn paths_must_be_valid_and_distinct() {
 }
 
 #[tokio::test]
-async fn a_handler_answers_for_any_kind() {
+async fn handlers_handle_any_kind() {
     let webhooks = Webhooks::builder()
         .webhook(Webhook::validating(
             "/any",
@@ -201,4 +204,14 @@ async fn a_handler_answers_for_any_kind() {
     exec["request"]["object"] = Value::Null;
     let allowed = ask(&webhooks, "/any", &exec).await;
     assert_eq!(allowed["auditAnnotations"]["empty"], "true");
+}
+
+#[tokio::test]
+async fn times_of_reviews_are_those_of_the_clock() {
+    let webhooks = webhooks();
+    webhooks.set_clock(Arc::new(|| Timestamp::UNIX_EPOCH));
+    let review = review("CREATE", Some(captain(json!({"ship": "a"}))), None);
+    ask(&webhooks, VALIDATE, &review).await;
+    let recent = &webhooks.debug_reviews()["recent"][0];
+    assert_eq!(recent["end"], "1970-01-01T00:00:00Z");
 }

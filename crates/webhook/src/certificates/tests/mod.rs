@@ -1,4 +1,4 @@
-//! Certificates of three replicas over a year of virtual time, and what happens to a Secret that is lost.
+//! Certificates of three replicas over a year of virtual time, and recovery from a lost Secret.
 
 mod replica;
 
@@ -24,16 +24,16 @@ const SECRET: &str = "crew-webhook-service-cert";
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// The time between two looks of a replica at the Secret.
+/// The polling interval of a replica.
 const INTERVAL: i64 = DAY;
 
-/// The longest time that passes without a review.
+/// The longest time between two reviews.
 const QUIET: i64 = DAY;
 
-/// The time between two reviews while replicas replace their certificates, which takes them ten seconds.
+/// The time between two reviews while replicas replace their certificates, which takes ten seconds.
 const STEP: i64 = 4;
 
-/// The time after a look in which a replica has replaced its certificate.
+/// The time after which a replica has replaced its certificate.
 const REPLACED: i64 = 24;
 
 /// Creates a configuration with one entry for the operator's Service, and one for another.
@@ -72,7 +72,7 @@ async fn bundle(cluster: &TestCluster) -> Vec<u8> {
     bundle
 }
 
-/// An operator with some replicas, and a client that sends reviews to all of them.
+/// An operator with several replicas, and a client that sends reviews to all of them.
 struct Operator {
     cluster: TestCluster,
     replicas: Vec<Replica>,
@@ -84,7 +84,7 @@ struct Operator {
 }
 
 impl Operator {
-    /// Starts replicas at once, with clocks that are off by some hours.
+    /// Starts the replicas concurrently, with clocks that are off by some hours.
     async fn start(clocks: &[i64]) -> Self {
         let cluster = TestCluster::start().await;
         configure(&cluster).await;
@@ -127,7 +127,7 @@ impl Operator {
         presented
     }
 
-    /// Sends reviews, and lets time pass until the next moment at which something may change, but not beyond `end`.
+    /// Sends reviews and advances time to the next possible change, but not beyond `end`.
     async fn pass(&mut self, end: i64) {
         let presented = self.review().await;
         let stored = stored(&self.cluster).await;
@@ -135,7 +135,7 @@ impl Operator {
         let settled = stored
             .as_ref()
             .is_some_and(|stored| presented == BTreeSet::from([stored.certificate.clone()]));
-        // A clock may be ahead by an hour.
+        // A clock may be an hour ahead.
         let due = stored.map_or(0, |stored| stored.due - HOUR);
         let looks = self.replicas.iter().map(|replica| match settled {
             true => {
@@ -163,7 +163,7 @@ struct Stored {
     due: i64,
 }
 
-/// Returns the contents of the Secret, unless they cannot be used.
+/// Returns the contents of the Secret, or `None` if they are unusable.
 async fn stored(cluster: &TestCluster) -> Option<Stored> {
     let data = secrets(cluster).get_opt(SECRET).await.unwrap()?.data?;
     let due = |key: &str| {
@@ -178,7 +178,7 @@ async fn stored(cluster: &TestCluster) -> Option<Stored> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_year_of_certificates_on_three_replicas_refuses_no_review() {
+async fn no_review_fails_in_a_year_of_certificates_on_three_replicas() {
     // The clocks differ by two hours.
     let mut operator = Operator::start(&[0, -1, 1]).await;
     assert_eq!(operator.review().await.len(), 1);
@@ -186,7 +186,7 @@ async fn a_year_of_certificates_on_three_replicas_refuses_no_review() {
     let mut restarts = operator.now() / (20 * DAY);
     while operator.now() < end {
         operator.pass(end).await;
-        // A replica is restarted now and then.
+        // Replicas are restarted from time to time.
         if operator.now() / (20 * DAY) > restarts {
             restarts = operator.now() / (20 * DAY);
             let n = usize::try_from(restarts).unwrap() % 3;
@@ -204,7 +204,34 @@ async fn a_year_of_certificates_on_three_replicas_refuses_no_review() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_secret_that_is_lost_or_spoilt_is_made_anew_and_no_review_is_refused() {
+async fn no_review_fails_if_clocks_are_off_by_days() {
+    let mut operator = Operator::start(&[5 * 24, -5 * 24, 0]).await;
+    assert_eq!(operator.review().await.len(), 1);
+    for replica in &operator.replicas {
+        assert!(replica.is_ready(operator.now()));
+    }
+    let end = operator.now() + 70 * DAY;
+    while operator.now() < end {
+        operator.pass(end).await;
+    }
+    assert_eq!(operator.presented.len(), 2);
+    assert_eq!(operator.trusted.len(), 1);
+}
+
+#[test]
+fn a_certificate_that_is_not_valid_yet_is_replaced() {
+    let names = ["a.b.svc".to_owned()];
+    let now = jiff::Timestamp::now().as_second();
+    let early = Issued::new(&names, &[], now + 3 * DAY).unwrap();
+    let next = early.renewed(&names, &[], now).unwrap().unwrap();
+    let serving = Certificate::from_pem(next.certificate.as_bytes()).unwrap();
+    assert!(serving.validity().not_before <= now);
+    assert_eq!(next.authorities[1], early.authorities[0]);
+    assert!(next.renewed(&names, &[], now).unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_review_fails_when_the_secret_is_lost_or_corrupted() {
     let mut operator = Operator::start(&[0, 0]).await;
     operator.review().await;
     for round in 0..4 {
@@ -220,7 +247,7 @@ async fn a_secret_that_is_lost_or_spoilt_is_made_anew_and_no_review_is_refused()
             };
             secrets.create(&params, &spoilt).await.unwrap();
         }
-        // Half a day more than both replicas need.
+        // Half a day longer than both replicas need.
         let end = operator.now() + INTERVAL * 3 / 2;
         while operator.now() < end {
             operator.pass(end).await;
@@ -231,7 +258,7 @@ async fn a_secret_that_is_lost_or_spoilt_is_made_anew_and_no_review_is_refused()
 }
 
 #[tokio::test(start_paused = true)]
-async fn files_that_are_replaced_are_presented_once_they_fit() {
+async fn replaced_files_are_presented_once_they_match() {
     let directory = std::env::temp_dir().join(format!("kubewright-files-{}", std::process::id()));
     let names = ["a.b.svc".to_owned()];
     let now = jiff::Timestamp::now().as_second();
@@ -249,7 +276,7 @@ async fn files_that_are_replaced_are_presented_once_they_fit() {
     let keeping = tokio::spawn(async move { certificates.keep(&kept).await });
     let later = Duration::from_secs(25);
 
-    // Only one of the files is written yet.
+    // Only one of the files has been written so far.
     write("tls.crt", &new.certificate);
     tokio::time::sleep(later).await;
     assert_eq!(presented.certificate(), old.certificate.as_bytes());

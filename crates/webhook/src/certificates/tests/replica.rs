@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, fmt::rfc2822, tz::TimeZone};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_apiserver::Clock as _;
 use kubewright_testing::TestCluster;
@@ -31,8 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A replica that serves a validator. It is stopped when it is dropped.
 pub(super) struct Replica {
     address: SocketAddr,
-    /// The time at which it last looked at the Secret, in seconds since 1970.
+    /// The time at which it last read the Secret, in seconds since 1970.
     looked: Arc<AtomicI64>,
+    /// The lead of its clock, in seconds.
+    off: i64,
     presented: Arc<OnceLock<Arc<Presented>>>,
     serving: JoinHandle<()>,
 }
@@ -44,16 +46,21 @@ impl Drop for Replica {
 }
 
 impl Replica {
-    /// Starts a replica whose clock is off by some hours.
+    /// Starts a replica whose clock is off by some hours. If it is off by more than a day, the server says what time it is.
     pub(super) async fn start(cluster: &TestCluster, interval: Duration, off: i64) -> Self {
         let clock = cluster.clock().clone();
         let looked = Arc::new(AtomicI64::new(clock.now().as_second()));
         let look = looked.clone();
-        let managed = ManagedCertificates::new(cluster.client(), NAMESPACE, SERVICE)
+        let client = match off.abs() > 24 {
+            // As over a connection.
+            true => dated(cluster),
+            false => cluster.client(),
+        };
+        let managed = ManagedCertificates::new(client, NAMESPACE, SERVICE)
             .validating_configuration(CONFIGURATION)
             .interval(interval)
             .clock(Arc::new(move || {
-                // The clock is read whenever the Secret is.
+                // The clock is read with each read of the Secret.
                 look.store(clock.now().as_second(), Relaxed);
                 clock.now() + SignedDuration::from_hours(off)
             }));
@@ -69,6 +76,7 @@ impl Replica {
         Self {
             address,
             looked,
+            off: off * 3600,
             presented,
             serving: tokio::spawn(serving),
         }
@@ -81,20 +89,42 @@ impl Replica {
         }
     }
 
-    /// Returns the time at which it last looked at the Secret.
+    /// Reports whether it is ready, where the server has this time.
+    pub(super) fn is_ready(&self, server: i64) -> bool {
+        let presented = self.presented.get();
+        presented.is_some_and(|it| it.check(server + self.off).is_ok())
+    }
+
+    /// Returns the time at which it last read the Secret.
     pub(super) fn looked(&self) -> i64 {
         self.looked.load(Relaxed)
     }
 
-    /// Sends a review on a new connection, and returns the certificate that the replica presented. Panics unless the certificate
-    /// is one that a client with this bundle trusts at that time, and the review is allowed.
+    /// Sends a review on a new connection, and returns the certificate that the replica presented. Panics unless a client with
+    /// this bundle trusts the certificate at that time, and the review is allowed.
     pub(super) async fn review(&self, bundle: &[u8], now: i64) -> Vec<u8> {
         let config = Arc::new(trusting(bundle, now));
         let address = self.address;
-        // The virtual clock stands still until the answer is there, because the call blocks.
+        // The virtual clock stands still until the response arrives, because the call blocks.
         let call = tokio::task::spawn_blocking(move || call(address, config).unwrap());
         call.await.unwrap()
     }
+}
+
+/// Returns a client that gets the time of the cluster with each response.
+fn dated(cluster: &TestCluster) -> kube::Client {
+    let (clock, inner) = (cluster.clock().clone(), cluster.client());
+    let service = tower::service_fn(move |request| {
+        let (clock, inner) = (clock.clone(), inner.clone());
+        async move {
+            let mut response = inner.send(request).await?;
+            let now = rfc2822::to_string(&clock.now().to_zoned(TimeZone::UTC)).unwrap();
+            let headers = response.headers_mut();
+            headers.insert(http::header::DATE, now.parse().unwrap());
+            Ok::<_, kube::Error>(response)
+        }
+    });
+    kube::Client::new(service, NAMESPACE)
 }
 
 /// A clock that stands still.
