@@ -1,7 +1,7 @@
 //! The built-in controllers of Kubernetes.
 //!
 //! Without them an API server only stores objects: a deleted namespace stays `Terminating`, and dependents of a deleted
-//! owner stay for ever. They are written with [`kubewright_controller`] and the public API like any other controller,
+//! owner stay forever. They are written with [`kubewright_controller`] and the public API like any other controller,
 //! and are checked against recordings of kube-controller-manager 1.36:
 //!
 //! | name | purpose |
@@ -22,6 +22,23 @@
 //! | `replicaset-controller`, `replicationcontroller-controller` | keep the desired number of pods |
 //! | `deployment-controller` | rolls out pod templates through ReplicaSets |
 //! | `statefulset-controller` | keeps pods with fixed names and claims, one after the other |
+//! | `daemonset-controller` | keeps a pod on every node that fits |
+//! | `job-controller` | runs pods until enough of them have succeeded |
+//! | `cronjob-controller` | creates Jobs at the times of a schedule |
+//! | `ttl-after-finished-controller` | deletes finished Jobs after their time to live |
+//! | `endpoints-controller`, `endpointslice-controller` | keep the addresses of the pods of Services |
+//! | `disruption-controller` | keeps the status of PodDisruptionBudgets |
+//! | `pod-garbage-collector-controller` | deletes pods of nodes that are gone, and pods that no other controller deletes |
+//! | `node-lifecycle-controller` | notices nodes that fall silent, and taints nodes as their conditions say |
+//! | `taint-eviction-controller` | deletes pods that do not tolerate a taint of their node |
+//! | `resourcequota-controller` | keeps the usage of resource quotas |
+//! | `persistentvolume-binder-controller` | binds claims to volumes, and reclaims volumes |
+//! | `persistentvolume-expander-controller` | says that others grow volumes |
+//! | `ephemeral-volume-controller` | creates the claims of ephemeral volumes |
+//! | `simulated-volume-provisioner` | makes, grows and deletes volumes of simulated nodes; of this crate only |
+//! | `horizontal-pod-autoscaler-controller` | scales targets by the metrics of their pods |
+//! | `endpointslice-mirroring-controller` | mirrors the Endpoints of Services without a selector |
+//! | `node-ipam-controller` | gives every node a range of addresses for its pods |
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -62,30 +79,25 @@
 //! | `protection` | the protection of storage objects that are in use |
 //! | `policy_status` | type checking of admission policies |
 //! | `role_aggregation` | the rules of aggregated cluster roles |
-//! | `objects`, `pods`, `hash`, `history` | what the workload controllers share: kinds, pods, hashes, revisions |
-//! | `replica_set`, `deployment`, `stateful_set` | workloads |
+//! | `workloads` | the controllers of workloads, with the feature `workloads` |
 //! | `resources` | resources of the server, from discovery |
 
 mod certificates;
-mod deployment;
 mod garbage;
+#[cfg(feature = "workloads")]
 mod generated;
-mod hash;
-mod history;
 mod names;
 mod namespace;
-mod objects;
-mod pods;
 mod policy_status;
 mod protection;
-mod replica_set;
 mod resources;
 mod role_aggregation;
 mod root_ca;
 mod service_account;
 mod set;
-mod stateful_set;
 mod token_secrets;
+#[cfg(feature = "workloads")]
+mod workloads;
 
 pub use names::{Name, UnknownController};
 pub use set::Controllers;

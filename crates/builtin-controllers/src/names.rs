@@ -49,6 +49,44 @@ pub enum Name {
     Deployment,
     /// `statefulset-controller`, or `statefulset`.
     StatefulSet,
+    /// `daemonset-controller`, or `daemonset`.
+    DaemonSet,
+    /// `job-controller`, or `job`.
+    Job,
+    /// `cronjob-controller`, or `cronjob`.
+    CronJob,
+    /// `ttl-after-finished-controller`, or `ttl-after-finished`.
+    TtlAfterFinished,
+    /// `endpoints-controller`, or `endpoint`.
+    Endpoints,
+    /// `endpointslice-controller`, or `endpointslice`.
+    EndpointSlice,
+    /// `disruption-controller`, or `disruption`.
+    Disruption,
+    /// `pod-garbage-collector-controller`, or `podgc`.
+    PodGarbageCollector,
+    /// `node-lifecycle-controller`, or `nodelifecycle`.
+    NodeLifecycle,
+    /// `taint-eviction-controller`.
+    TaintEviction,
+    /// `node-ipam-controller`, or `nodeipam`.
+    NodeIpam,
+    /// `resourcequota-controller`, or `resourcequota`.
+    ResourceQuota,
+    /// `persistentvolume-binder-controller`, or `persistentvolume-binder`.
+    VolumeBinder,
+    /// `persistentvolume-expander-controller`, or `persistentvolume-expander`.
+    VolumeExpander,
+    /// `ephemeral-volume-controller`, or `ephemeral-volume`.
+    EphemeralVolume,
+    /// `simulated-volume-provisioner`, which kube-controller-manager does not have.
+    VolumeProvisioner,
+    /// `horizontal-pod-autoscaler-controller`, or `horizontalpodautoscaling`.
+    HorizontalPodAutoscaler,
+    /// `endpointslice-mirroring-controller`, or `endpointslicemirroring`.
+    EndpointSliceMirroring,
+    /// `simulated-load-balancer`, which kube-controller-manager does not have. It runs only if it is named.
+    LoadBalancer,
 }
 
 /// There is no controller of that name.
@@ -61,7 +99,7 @@ pub struct UnknownController {
 
 impl Name {
     /// All controllers.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 36] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
@@ -79,12 +117,36 @@ impl Name {
         Self::ReplicaSet,
         Self::Deployment,
         Self::StatefulSet,
+        Self::DaemonSet,
+        Self::Job,
+        Self::CronJob,
+        Self::TtlAfterFinished,
+        Self::Endpoints,
+        Self::EndpointSlice,
+        Self::Disruption,
+        Self::PodGarbageCollector,
+        Self::NodeLifecycle,
+        Self::TaintEviction,
+        Self::NodeIpam,
+        Self::ResourceQuota,
+        Self::VolumeBinder,
+        Self::VolumeExpander,
+        Self::EphemeralVolume,
+        Self::VolumeProvisioner,
+        Self::HorizontalPodAutoscaler,
+        Self::EndpointSliceMirroring,
+        Self::LoadBalancer,
     ];
 
     /// Reports whether the controller is about workloads: it acts for objects that users create. The others do what every
     /// cluster needs, such as emptying deleted namespaces.
     pub fn is_workload(self) -> bool {
         self >= Self::ReplicationController
+    }
+
+    /// Reports whether the controller runs only if it is named: `*` does not include it.
+    pub fn is_optional(self) -> bool {
+        self == Self::LoadBalancer
     }
 
     /// Returns the name.
@@ -107,6 +169,25 @@ impl Name {
             Self::ReplicaSet => "replicaset-controller",
             Self::Deployment => "deployment-controller",
             Self::StatefulSet => "statefulset-controller",
+            Self::DaemonSet => "daemonset-controller",
+            Self::Job => "job-controller",
+            Self::CronJob => "cronjob-controller",
+            Self::TtlAfterFinished => "ttl-after-finished-controller",
+            Self::Endpoints => "endpoints-controller",
+            Self::EndpointSlice => "endpointslice-controller",
+            Self::Disruption => "disruption-controller",
+            Self::PodGarbageCollector => "pod-garbage-collector-controller",
+            Self::NodeLifecycle => "node-lifecycle-controller",
+            Self::TaintEviction => "taint-eviction-controller",
+            Self::NodeIpam => "node-ipam-controller",
+            Self::ResourceQuota => "resourcequota-controller",
+            Self::VolumeBinder => "persistentvolume-binder-controller",
+            Self::VolumeExpander => "persistentvolume-expander-controller",
+            Self::EphemeralVolume => "ephemeral-volume-controller",
+            Self::VolumeProvisioner => "simulated-volume-provisioner",
+            Self::HorizontalPodAutoscaler => "horizontal-pod-autoscaler-controller",
+            Self::EndpointSliceMirroring => "endpointslice-mirroring-controller",
+            Self::LoadBalancer => "simulated-load-balancer",
         }
     }
 
@@ -130,6 +211,25 @@ impl Name {
             Self::ReplicaSet => &["replicaset"],
             Self::Deployment => &["deployment"],
             Self::StatefulSet => &["statefulset"],
+            Self::DaemonSet => &["daemonset"],
+            Self::Job => &["job"],
+            Self::CronJob => &["cronjob"],
+            Self::TtlAfterFinished => &["ttl-after-finished"],
+            Self::Endpoints => &["endpoint"],
+            Self::EndpointSlice => &["endpointslice"],
+            Self::Disruption => &["disruption"],
+            Self::PodGarbageCollector => &["podgc"],
+            Self::NodeLifecycle => &["nodelifecycle"],
+            Self::TaintEviction => &[],
+            Self::NodeIpam => &["nodeipam"],
+            Self::ResourceQuota => &["resourcequota"],
+            Self::VolumeBinder => &["persistentvolume-binder"],
+            Self::VolumeExpander => &["persistentvolume-expander"],
+            Self::EphemeralVolume => &["ephemeral-volume"],
+            Self::VolumeProvisioner => &[],
+            Self::HorizontalPodAutoscaler => &["horizontalpodautoscaling"],
+            Self::EndpointSliceMirroring => &["endpointslicemirroring"],
+            Self::LoadBalancer => &[],
         }
     }
 

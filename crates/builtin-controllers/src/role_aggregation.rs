@@ -3,7 +3,7 @@
 //!
 //! Any change of any cluster role may concern any aggregated one, so all are computed at once. The result does not depend on
 //! the present rules of aggregated roles: roles that are made of each other end with the rules of the others, where
-//! kube-controller-manager may pass their old rules around for ever.
+//! kube-controller-manager may pass their old rules around forever.
 
 use std::sync::Arc;
 

@@ -7,24 +7,24 @@ use kubewright_controller::{Manager, ManagerError, events::EventApi};
 use kubewright_x509::Authority;
 
 use crate::{
-    certificates, deployment, garbage,
+    certificates, garbage,
     names::{Name, UnknownController},
-    namespace,
-    objects::{ReplicaSet, ReplicationController},
-    policy_status, protection, replica_set, role_aggregation, root_ca, service_account,
-    stateful_set,
+    namespace, policy_status, protection, role_aggregation, root_ca, service_account,
     token_secrets::{self, TokenGenerator},
 };
 
 /// The field manager and user agent of kube-controller-manager.
 pub(crate) const FIELD_MANAGER: &str = "kube-controller-manager";
 
-/// The number of objects that a workload controller works on at once.
-pub(crate) const WORKERS: usize = 5;
-
 /// The time that a read waits for the caches to show the writes of workload controllers: as long as kube-controller-manager
 /// waits for its expectations.
 const READ_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The time for which a node may be silent.
+const NODE_GRACE: Duration = Duration::from_secs(50);
+
+/// The time between two nodes of a zone whose pods are evicted.
+const NODE_EVICTION_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A set of built-in controllers, to add to a [`Manager`] or to [run](Self::run) alone.
 ///
@@ -44,6 +44,8 @@ pub struct Controllers {
     names: BTreeSet<Name>,
     root_ca: String,
     namespace_grace: Duration,
+    node_grace: Duration,
+    node_eviction_interval: Duration,
     authority: Option<Authority>,
     tokens: Option<Arc<dyn TokenGenerator>>,
 }
@@ -55,6 +57,8 @@ impl Controllers {
             names: BTreeSet::new(),
             root_ca: String::new(),
             namespace_grace: Duration::ZERO,
+            node_grace: NODE_GRACE,
+            node_eviction_interval: NODE_EVICTION_INTERVAL,
             authority: None,
             tokens: None,
         }
@@ -62,7 +66,7 @@ impl Controllers {
 
     /// Returns the set of all controllers, those for workloads included: `*`.
     pub fn all() -> Self {
-        Self::these(Name::ALL)
+        Self::these(Name::ALL.into_iter().filter(|name| !name.is_optional()))
     }
 
     /// Returns a set of controllers.
@@ -97,7 +101,7 @@ impl Controllers {
         let all = words.contains(&"*");
         let runs = |name: &Name| {
             let first = said.iter().find(|(other, _)| other == name);
-            first.map_or(all, |(_, runs)| *runs)
+            first.map_or(all && !name.is_optional(), |(_, runs)| *runs)
         };
         Ok(Self::these(Name::ALL.into_iter().filter(runs)))
     }
@@ -130,6 +134,36 @@ impl Controllers {
     #[must_use]
     pub fn namespace_grace(mut self, grace: Duration) -> Self {
         self.namespace_grace = grace;
+        self
+    }
+
+    /// Sets the time for which a node may be silent before its pods are replaced, like kube-controller-manager's
+    /// `--node-monitor-grace-period`. Defaults to 50 seconds.
+    #[must_use]
+    pub fn node_monitor_grace(mut self, grace: Duration) -> Self {
+        self.node_grace = grace;
+        self
+    }
+
+    /// Sets the time between two silent nodes of a zone whose pods are replaced, the inverse of kube-controller-manager's
+    /// `--node-eviction-rate`. Defaults to ten seconds.
+    #[must_use]
+    pub fn node_eviction_interval(mut self, interval: Duration) -> Self {
+        self.node_eviction_interval = interval;
+        self
+    }
+
+    /// Adds a controller.
+    ///
+    /// ```
+    /// use kubewright_builtin_controllers::{Controllers, Name};
+    ///
+    /// let controllers = Controllers::all().with(Name::LoadBalancer);
+    /// assert!(controllers.has(Name::LoadBalancer) && !Controllers::all().has(Name::LoadBalancer));
+    /// ```
+    #[must_use]
+    pub fn with(mut self, name: Name) -> Self {
+        self.names.insert(name);
         self
     }
 
@@ -184,18 +218,35 @@ impl Controllers {
                 Name::RequestCleaner => certificates::add_cleaning_to(manager)?,
                 Name::ClusterRoleAggregation => role_aggregation::add_to(manager)?,
                 Name::PolicyStatus => policy_status::add_to(manager)?,
-                Name::ReplicationController => {
-                    replica_set::add_to::<ReplicationController>(manager)?;
-                }
-                Name::ReplicaSet => replica_set::add_to::<ReplicaSet>(manager)?,
-                Name::Deployment => deployment::add_to(manager)?,
-                Name::StatefulSet => stateful_set::add_to(manager)?,
+                workload => self.add_workload(manager, workload)?,
             }
         }
         Ok(())
     }
 
+    #[cfg(feature = "workloads")]
+    fn add_workload(&self, manager: &Manager, name: Name) -> Result<(), ManagerError> {
+        let monitor = crate::workloads::NodeMonitor {
+            grace: self.node_grace,
+            eviction_interval: self.node_eviction_interval,
+        };
+        crate::workloads::add_to(manager, name, monitor)
+    }
+
+    /// Rejects a controller that is not compiled in.
+    #[cfg(not(feature = "workloads"))]
+    fn add_workload(&self, _: &Manager, name: Name) -> Result<(), ManagerError> {
+        Err(ManagerError::Runnable {
+            name: name.to_string(),
+            cause: "not compiled in: enable the feature `workloads` of kubewright".into(),
+        })
+    }
+
     /// Returns a manager that runs only these controllers, as kube-controller-manager.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a controller cannot be built.
     ///
     /// # Panics
     ///
@@ -215,6 +266,10 @@ impl Controllers {
     }
 
     /// Runs the controllers until `shutdown` completes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a controller cannot be built, or ends with an error.
     pub async fn run(
         &self,
         client: kube::Client,
@@ -261,7 +316,9 @@ mod tests {
     fn a_list_names_those_that_run() {
         let own = Name::ALL.into_iter().filter(|name| !name.is_workload());
         assert_eq!(names("default"), own.collect::<Vec<_>>());
-        assert_eq!(names("*"), Name::ALL);
+        let all = Name::ALL.into_iter().filter(|name| !name.is_optional());
+        assert_eq!(names("*"), all.clone().collect::<Vec<_>>());
+        assert_eq!(names("*,simulated-load-balancer"), Name::ALL);
         assert_eq!(names("deployment"), [Name::Deployment]);
         assert_eq!(names("none"), []);
         assert_eq!(names("namespace"), [Name::Namespace]);
@@ -270,7 +327,7 @@ mod tests {
             [Name::Namespace, Name::ServiceAccount]
         );
         assert_eq!(names("-namespace"), []);
-        assert_eq!(names("*,-namespace").len(), Name::ALL.len() - 1);
+        assert_eq!(names("*,-namespace").len(), all.count() - 1);
     }
 
     #[test]
@@ -278,7 +335,7 @@ mod tests {
         assert_eq!(names("namespace,-namespace"), [Name::Namespace]);
         assert_eq!(names("-namespace,namespace"), []);
         let others = names("-namespace,*,namespace-controller").len();
-        assert_eq!(others, Name::ALL.len() - 1);
+        assert_eq!(others, names("*").len() - 1);
     }
 
     #[test]

@@ -85,7 +85,7 @@ fn permissions(csr: &CertificateSigningRequest) -> Result<Vec<(&'static str, &'s
     }
 }
 
-/// Asks whether the requester may create a subresource that stands for the approval.
+/// Checks whether the requester may create the subresource that represents the approval.
 async fn is_allowed(
     context: &Context,
     csr: &CertificateSigningRequest,
@@ -128,7 +128,7 @@ fn approve(csr: &mut CertificateSigningRequest, message: &str) {
     });
 }
 
-/// Permissions may be granted later. A request is looked at again after as long as it has waited.
+/// Permissions may be granted later. A request is checked again after as long as it has waited.
 fn retry_delay(context: &Context, csr: &CertificateSigningRequest) -> Duration {
     let created = csr.metadata.creation_timestamp.as_ref();
     let waited = created.map_or(Duration::ZERO, |Time(created)| {

@@ -1,6 +1,6 @@
-//! `certificatesigningrequest-cleaner-controller`: deletes requests that nobody waits for any more.
+//! `certificatesigningrequest-cleaner-controller`: deletes requests that are no longer needed.
 //!
-//! kube-controller-manager looks once an hour; here every request is looked at when its time has come.
+//! kube-controller-manager checks once an hour; here every request is checked when it expires.
 
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
-//! Certificate signing requests: approval of those of kubelets, signing, and removal of old ones.
+//! Certificate signing requests: approval for kubelets, signing, and removal of old requests.
 //!
 //! | module | controller |
 //! |---|---|
 //! | `approving` | approves requests of kubelets for client certificates, if they may have one |
 //! | `signing` | issues certificates for approved requests, by the rules in `signers` and `policy` |
-//! | `cleaning` | deletes requests that nobody waits for any more |
+//! | `cleaning` | deletes requests that are no longer needed |
 
 mod approving;
 mod cleaning;

@@ -18,8 +18,8 @@ const NODE_PREFIX: &str = "system:node:";
 
 /// The answer of a signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Judgement {
-    /// The signer is somebody else.
+pub(super) enum Validity {
+    /// The signer is not a built-in one.
     NotOurs,
     /// The request may be signed.
     Valid,
@@ -27,18 +27,18 @@ pub(super) enum Judgement {
     Invalid(String),
 }
 
-/// Judges a request by the rules of its signer.
-pub(super) fn judge(signer: &str, request: &CertificateRequest, usages: &[&str]) -> Judgement {
+/// Validates a request by the rules of its signer.
+pub(super) fn validate(signer: &str, request: &CertificateRequest, usages: &[&str]) -> Validity {
     let outcome = match signer {
         CLIENT => check_client_usages(usages),
         KUBELET_CLIENT => check_kubelet_client(request, usages),
         KUBELET_SERVING => check_kubelet_serving(request, usages),
         LEGACY => Ok(()),
-        _ => return Judgement::NotOurs,
+        _ => return Validity::NotOurs,
     };
     match outcome {
-        Ok(()) => Judgement::Valid,
-        Err(problem) => Judgement::Invalid(problem),
+        Ok(()) => Validity::Valid,
+        Err(problem) => Validity::Invalid(problem),
     }
 }
 
@@ -153,10 +153,10 @@ mod tests {
     }
 
     fn problem(signer: &str, request: &CertificateRequest, usages: &[&str]) -> String {
-        match judge(signer, request, usages) {
-            Judgement::Valid => String::new(),
-            Judgement::Invalid(problem) => problem,
-            Judgement::NotOurs => panic!("{signer} is ours"),
+        match validate(signer, request, usages) {
+            Validity::Valid => String::new(),
+            Validity::Invalid(problem) => problem,
+            Validity::NotOurs => panic!("{signer} is ours"),
         }
     }
 
@@ -300,6 +300,6 @@ mod tests {
             assert_eq!(problem(CLIENT, &request, usages), expected);
         }
         assert_eq!(problem(LEGACY, &request, &["any"]), "");
-        assert_eq!(judge("example.com/s", &request, &[]), Judgement::NotOurs);
+        assert_eq!(validate("example.com/s", &request, &[]), Validity::NotOurs);
     }
 }

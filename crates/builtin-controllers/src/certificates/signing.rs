@@ -14,7 +14,7 @@ use kubewright_x509::{Authority, CertificateRequest, Template};
 
 use super::{
     APPROVED, DENIED, FAILED, has_condition, is_issued, parse, policy,
-    signers::{self, Judgement},
+    signers::{self, Validity},
     usages, watch,
 };
 use crate::names::Name;
@@ -41,14 +41,14 @@ async fn reconcile(context: &Context, request: &Request, authority: &Authority) 
         return Ok(Action::done());
     }
     let parsed = parse(&csr)?;
-    match signers::judge(&csr.spec.signer_name, &parsed, &usages(&csr)) {
-        Judgement::NotOurs => return Ok(Action::done()),
-        Judgement::Valid => {
+    match signers::validate(&csr.spec.signer_name, &parsed, &usages(&csr)) {
+        Validity::NotOurs => return Ok(Action::done()),
+        Validity::Valid => {
             let certificate = issue(context, &csr, &parsed, authority).map_err(Error::message)?;
             let status = csr.status.get_or_insert_default();
             status.certificate = Some(ByteString(certificate.into_bytes()));
         }
-        Judgement::Invalid(problem) => fail(context, &mut csr, problem),
+        Validity::Invalid(problem) => fail(context, &mut csr, problem),
     }
     let api = context.client().cluster_api::<CertificateSigningRequest>();
     let params = PostParams::default();

@@ -28,7 +28,7 @@ use super::{collector::Collector, identity::ObjectKind};
 use crate::resources::{Places, collectable};
 
 /// The delays until discovery is repeated after a change, since a server may be a little late to serve a new kind. The
-/// last one repeats for ever, in case something changes without a notification.
+/// last one repeats forever, in case something changes without a notification.
 const LOOK_AGAIN: [Duration; 3] = [
     Duration::from_secs(1),
     Duration::from_secs(10),

@@ -47,9 +47,9 @@ struct Deleter {
 
 pub(crate) fn add_to(manager: &Manager, grace: Duration) -> Result<(), ManagerError> {
     let remaining = Arc::new(Remaining::new(manager.caches().clone()));
-    let told = remaining.clone();
+    let connected = remaining.clone();
     let source = Source::raw("remaining content", |enqueue| async move {
-        told.tell(enqueue).await;
+        connected.connect(enqueue).await;
     });
     let namespaces = Watch::of::<Namespace>(Handler::for_object())
         .metadata_only()

@@ -41,9 +41,9 @@ impl Remaining {
     }
 
     /// Connects this queue until the guard is dropped.
-    pub(super) async fn tell(&self, enqueue: Enqueue) {
+    pub(super) async fn connect(&self, enqueue: Enqueue) {
         self.state.lock().enqueue = Some(enqueue);
-        let _until_dropped = Untold(self);
+        let _until_dropped = Connected(self);
         std::future::pending().await
     }
 
@@ -76,8 +76,8 @@ impl Remaining {
             let namespaces = Arc::new(Mutex::new(BTreeSet::from([namespace.to_owned()])));
             let options = SubscribeOptions::default().name("remaining content");
             let events = informer.subscribe(options);
-            let told = tell_of(events, enqueue.clone(), namespaces.clone());
-            let task = tokio::spawn(told).abort_handle();
+            let enqueuing = enqueue_waiting(events, enqueue.clone(), namespaces.clone());
+            let task = tokio::spawn(enqueuing).abort_handle();
             look_again(informer.clone(), enqueue.clone(), namespace.to_owned());
             let watched = Watched {
                 namespaces,
@@ -95,7 +95,7 @@ impl Remaining {
 }
 
 /// Enqueues the namespace of every deleted object, if it is waiting.
-async fn tell_of(
+async fn enqueue_waiting(
     mut events: Subscription<()>,
     enqueue: Enqueue,
     namespaces: Arc<Mutex<BTreeSet<String>>>,
@@ -125,9 +125,9 @@ fn id(resource: &ApiResource) -> GroupVersionResource {
 }
 
 /// Clears everything when the queue is gone.
-struct Untold<'a>(&'a Remaining);
+struct Connected<'a>(&'a Remaining);
 
-impl Drop for Untold<'_> {
+impl Drop for Connected<'_> {
     fn drop(&mut self) {
         *self.0.state.lock() = State::default();
     }

@@ -11,7 +11,7 @@ use kubewright_machinery::{
     rest_mapper::RestMapping,
 };
 
-/// The number of kinds that a rule may name before no more are looked at.
+/// The maximum number of kinds of a rule that are checked.
 const MAX_KINDS: usize = 10;
 
 /// Returns the kinds that the rules of a policy name, in the order of their groups, versions and names. Rules with wildcards

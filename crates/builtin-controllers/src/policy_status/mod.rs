@@ -1,7 +1,7 @@
 //! `validatingadmissionpolicy-status-controller`: checks the expressions of validating admission policies against the types of
 //! the objects that they are for, and reports the warnings in `status.typeChecking`.
 //!
-//! A policy is enforced whatever its status says. It is checked once for each generation, against the schemas that the server
+//! A policy is enforced regardless of its status. It is checked once for each generation, against the schemas that the server
 //! has then.
 //!
 //! | file | contents |

@@ -131,7 +131,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Returns the name of the schema that another one stands for. A reference may be wrapped in `allOf`.
+/// Returns the name of the schema that another one refers to. A reference may be wrapped in `allOf`.
 fn reference(schema: &Value) -> Option<&str> {
     let direct = schema["$ref"].as_str();
     let direct = direct.map(|to| to.strip_prefix(REFERENCE).unwrap_or(to));

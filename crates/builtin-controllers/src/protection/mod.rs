@@ -34,7 +34,7 @@ pub(crate) use volume::add_to as add_volumes_to;
 struct Protection<K> {
     name: Name,
     finalizer: &'static str,
-    /// Objects of these kinds use the protected ones: when one is deleted or changed, deleted objects are looked at again.
+    /// Objects of these kinds use the protected ones: when one is deleted or changed, deleted objects are checked again.
     users: Vec<Watch>,
     informer: SharedInformer<()>,
     kind: PhantomData<fn() -> K>,
@@ -51,7 +51,7 @@ impl<K: Object> Protection<K> {
         }
     }
 
-    /// Looks at deleted objects again when an object that may use them is deleted, or passes `released`.
+    /// Checks deleted objects again when an object that may use them is deleted, or passes `released`.
     fn used_by<U>(mut self, released: fn(&StoredObject) -> bool) -> Self
     where
         U: Resource<DynamicType = ()>,

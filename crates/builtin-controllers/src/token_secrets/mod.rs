@@ -176,7 +176,7 @@ async fn reconcile(
 }
 
 impl Contents {
-    /// Adds what is missing, and returns whether something was.
+    /// Adds missing data, and returns whether any was missing.
     fn fill(&self, secret: &mut Secret, account: &ServiceAccount) -> Result<bool> {
         let (name, account_name) = (secret.name_any(), account.name_any());
         let namespace = secret.namespace().unwrap_or_default();

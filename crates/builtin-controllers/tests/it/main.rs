@@ -11,6 +11,5 @@ mod protection;
 mod publishers;
 mod recorded;
 mod role_aggregation;
-mod rules;
 mod token_secrets;
 mod workloads;

@@ -146,7 +146,9 @@ async fn a_volume_is_kept_while_it_is_bound() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_class_is_kept_while_a_volume_or_a_claim_names_it() {
-    let f = Fixture::start("*").await;
+    // Without the binder, which would bind the volume to the claim.
+    let controllers = "pv-protection,pvc-protection,volumeattributesclass-protection-controller";
+    let f = Fixture::start(controllers).await;
     let classes: Api<VolumeAttributesClass> = Api::all(f.client());
     f.create(json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass",

@@ -1,6 +1,6 @@
 //! [`Graph`]: the ownership graph, as far as watches have shown it.
 //!
-//! A node stands for an object. A node that no watch has shown, but that a dependent names as its owner, is *virtual*:
+//! A node represents an object. A node that no watch has shown, but that a dependent names as its owner, is *virtual*:
 //! its coordinates are those that the dependent gives, and dependents may disagree. The graph does no I/O and never
 //! waits: a change returns its consequences, which the collector carries out.
 
@@ -103,7 +103,7 @@ impl Graph {
         follows
     }
 
-    /// Records that the server does not have an object, whatever the watches have shown.
+    /// Records that the server does not have an object, regardless of the watches.
     pub(super) fn remove_unseen(&mut self, identity: &Identity) -> Follows {
         let mut follows = Follows::default();
         let Some(node) = self.nodes.get(&identity.uid) else {

@@ -1,11 +1,23 @@
 //! Workload controllers on the embedded server, without nodes: the tests write the statuses of pods.
 
+mod autoscalers;
+mod cron_jobs;
+mod daemon_sets;
 mod deployments;
+mod disruption;
+mod endpoints;
+mod faults;
+mod jobs;
+mod load_balancers;
+mod node_lifecycle;
 mod perturbed;
+mod pod_garbage;
+mod quotas;
 mod recorded;
 mod replica_sets;
 mod rollouts;
 mod stateful_sets;
+mod volumes;
 
 use std::collections::BTreeMap;
 
