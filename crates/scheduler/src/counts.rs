@@ -1,6 +1,6 @@
-//! [`Counts`]: how many pods on each node match a selector, kept up to date pod by pod.
+//! [`Counts`]: the number of pods on each node that match a selector, updated pod by pod.
 //!
-//! A selector is counted from its first use on, so that the cost of placing a pod does not grow with the number of pods.
+//! A selector is counted from its first use, so that the cost of placing a pod does not grow with the number of pods.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use crate::{
     selector::{Labels, Selector},
 };
 
-/// The maximum number of selectors that are counted at a time.
+/// The maximum number of selectors that are counted.
 const CAPACITY: usize = 256;
 
 /// Pods of some namespaces that match a selector.
@@ -17,14 +17,14 @@ const CAPACITY: usize = 256;
 pub(crate) struct Selected {
     /// The namespaces by name.
     pub(crate) namespaces: BTreeSet<String>,
-    /// The namespaces by their labels, besides.
+    /// Further namespaces, by their labels.
     pub(crate) namespace_selector: Option<Selector>,
     pub(crate) selector: Selector,
-    /// Whether pods that are being deleted count.
+    /// Whether terminating pods count.
     pub(crate) deleted: bool,
 }
 
-/// Numbers of pods by slot of the node.
+/// Numbers of pods by the slot of their node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PerNode(Vec<u32>);
 
@@ -94,7 +94,7 @@ impl PerNode {
 }
 
 impl Counts {
-    /// Returns the numbers of a selector; `count` counts all pods if it is new.
+    /// Returns the numbers of a selector; `count` computes them if the selector is new.
     pub(crate) fn of(&mut self, selected: &Selected, count: impl FnOnce() -> PerNode) -> &PerNode {
         self.clock += 1;
         let now = self.clock;
@@ -122,7 +122,7 @@ impl Counts {
         }
     }
 
-    /// No longer counts a pod on its node.
+    /// Removes a pod from the numbers of its node.
     pub(crate) fn subtract(
         &mut self,
         pod: &Template,
@@ -137,7 +137,7 @@ impl Counts {
         }
     }
 
-    /// Forgets all numbers that depend on labels of namespaces, which have changed.
+    /// Removes all numbers that depend on labels of namespaces, after these have changed.
     pub(crate) fn forget_by_namespace(&mut self) {
         self.counted
             .retain(|selected, _| selected.namespace_selector.is_none());

@@ -1,4 +1,4 @@
-//! [`Diagnosis`]: why no node can run a pod, in the words of kube-scheduler.
+//! [`Diagnosis`]: the reasons why no node can run a pod, in messages of kube-scheduler.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,15 @@ const LONGEST_NOTE: usize = 1024;
 /// The message for a cluster without nodes.
 pub(crate) const NO_NODES: &str = "no nodes available to schedule pods";
 
+/// The outcome of preemption for nodes that no deletion of pods makes available.
+pub(crate) const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
+
 /// The reasons why no node can run a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Diagnosis {
     nodes: usize,
     reasons: BTreeMap<Reason, usize>,
-    /// The reason for which no node was looked at.
+    /// The reason for which no node was examined.
     pub(crate) before: Option<String>,
     /// The outcome of preemption.
     pub(crate) preemption: Option<String>,
@@ -26,6 +29,17 @@ impl Diagnosis {
         Self {
             nodes,
             ..Self::default()
+        }
+    }
+
+    /// Notes that no node can run a pod, whatever other pods are deleted.
+    pub(crate) fn exclude_all(&mut self, reason: String) {
+        self.before = Some(reason);
+        let count = self.nodes;
+        if count > 0 {
+            self.preemption = Some(format!(
+                "preemption: 0/{count} nodes are available: {count} {NOT_HELPFUL}."
+            ));
         }
     }
 
@@ -64,7 +78,7 @@ impl Diagnosis {
     }
 }
 
-/// Cuts a note to the length that events may have.
+/// Truncates a note to the maximum length of events.
 pub(crate) fn note(message: &str) -> String {
     const SUFFIX: &str = " ...";
     if message.len() <= LONGEST_NOTE {
@@ -82,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_are_counted_and_sorted_as_text() {
+    fn reasons_are_counted_and_sorted_alphabetically() {
         let mut diagnosis = Diagnosis::new(12);
         for _ in 0..10 {
             diagnosis.add_reason("Too many pods");

@@ -30,24 +30,28 @@
 //! # });
 //! ```
 //!
-//! It keeps the sums over the pods of each node up to date event by event, so that the cost of placing a pod does not grow with
-//! the number of pods. One decision is made after the other; their writes overlap.
+//! It maintains sums over the pods of each node, updated by events, so that the cost of placing a pod does not grow with the
+//! number of pods. Decisions are made sequentially; their writes overlap.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `scheduler` | [`Scheduler`]: settings, and adding it to a manager |
-//! | `state` | what is known, changed by events; the decision about a pod |
+//! | `scheduler` | [`Scheduler`]: settings, and registration with a manager |
+//! | `state` | the state, updated by events, and the decision about a pod |
 //! | `snapshot`, `node`, `pod`, `counts`, `resources` | nodes and their pods |
-//! | `queue` | the pods that wait, and when they are tried again |
-//! | `filter` | whether a node can run a pod |
-//! | `score` | which node is the best |
-//! | `preemption` | which pods make room for a more important one |
-//! | `diagnosis` | the message about a pod that no node can run |
-//! | `placement` | [`Placement`]: a function of one's own in place of filters and scores |
-//! | `cycle`, `writes` | the work: bindings, conditions, events |
+//! | `queue` | pending pods, and the times of their next attempts |
+//! | `filter` | filters: whether a node can run a pod |
+//! | `score` | scores: the best node |
+//! | `volumes` | volumes: the nodes that can reach them, and the choice of volumes for claims |
+//! | `preemption`, `budgets` | the pods to delete in favour of one with a higher priority; disruption budgets |
+//! | `diagnosis` | the message for an unschedulable pod |
+//! | `placement` | [`Placement`]: a custom function that replaces filters and scores |
+//! | `admission` | [`NodeAdmission`]: the checks that a kubelet repeats |
+//! | `cycle`, `writes` | the scheduling loop; bindings, conditions, events |
 //!
-//! `RULES.md` lists the rules that it follows, each with its test.
+//! `RULES.md` lists the rules of kube-scheduler that it follows, with their tests.
 
+mod admission;
+mod budgets;
 mod counts;
 mod cycle;
 mod diagnosis;
@@ -63,8 +67,10 @@ mod score;
 mod selector;
 mod snapshot;
 mod state;
+mod volumes;
 mod writes;
 
+pub use admission::{NodeAdmission, PodRejection, ResizeRejection};
 pub use node::NodeInfo;
 pub use placement::Placement;
 pub use resources::Resources;

@@ -1,4 +1,4 @@
-//! [`NodeInfo`]: a node, and what its pods use of it.
+//! [`NodeInfo`]: a node and the resources that its pods use.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,25 +10,30 @@ use crate::{
     selector::Labels,
 };
 
-/// A node as the scheduler knows it: its properties, and the sums over its pods.
+/// The label of the zone of a node.
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// A node as the scheduler sees it: its properties, and the sums over its pods.
 #[derive(Clone, Debug, Default)]
 pub struct NodeInfo {
     pub(crate) name: String,
     pub(crate) labels: Labels,
+    /// The zone among the labels, which scores read for every pod.
+    pub(crate) zone: Option<String>,
     pub(crate) taints: Vec<Taint>,
     pub(crate) is_unschedulable: bool,
     pub(crate) allocatable: Resources,
     pub(crate) max_pods: usize,
-    /// The sizes of the images that the node has.
+    /// The sizes of the images on the node.
     pub(crate) images: BTreeMap<String, i64>,
     pub(crate) requested: Resources,
-    /// The CPU and memory that the pods are assumed to use.
+    /// The CPU and memory that pods without requests are assumed to use, in addition to the requests of others.
     pub(crate) assumed: (i64, i64),
     pub(crate) ports: Vec<HostPort>,
     pub(crate) pods: BTreeMap<Arc<str>, Arc<PodInfo>>,
 }
 
-/// A node as it arrives.
+/// The decoded fields of a Node.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RawNode {
@@ -81,22 +86,17 @@ impl NodeInfo {
         self.is_unschedulable
     }
 
-    /// Returns what the node offers.
+    /// Returns the allocatable resources.
     pub fn allocatable(&self) -> &Resources {
         &self.allocatable
     }
 
-    /// Returns what its pods request.
+    /// Returns the sum of the requests of its pods.
     pub fn requested(&self) -> &Resources {
         &self.requested
     }
 
-    /// Returns the number of its pods.
-    pub fn pod_count(&self) -> usize {
-        self.pods.len()
-    }
-
-    /// Takes over what the node says of itself, and returns whether that changed anything that matters.
+    /// Updates the properties of the node. Returns whether that matters for scheduling.
     pub(crate) fn update(&mut self, raw: RawNode) -> bool {
         let images = raw.status.images.into_iter().flat_map(|image| {
             let size = image.size_bytes;
@@ -121,6 +121,7 @@ impl NodeInfo {
             || self.allocatable != new.allocatable
             || self.max_pods != new.max_pods;
         self.name = new.name;
+        self.zone = new.labels.get(ZONE).cloned();
         self.labels = new.labels;
         self.taints = new.taints;
         self.is_unschedulable = new.is_unschedulable;

@@ -1,4 +1,4 @@
-//! [`Placement`]: the decision of a user's own function in place of the filters and scores.
+//! [`Placement`]: the result of a custom function that replaces filters and scores.
 
 use k8s_openapi::api::core::v1::Pod;
 
@@ -12,6 +12,6 @@ pub(crate) type Placing = dyn Fn(&Pod, &[NodeInfo]) -> Placement + Send + Sync;
 pub enum Placement {
     /// The pod is bound to the node of that name.
     Node(String),
-    /// No node can run the pod. The reason becomes part of the message, and the pod is tried again when nodes or pods change.
+    /// No node can run the pod. The reason becomes part of the message, and the pod is retried when nodes or pods change.
     Unschedulable(String),
 }

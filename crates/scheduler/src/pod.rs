@@ -1,4 +1,4 @@
-//! [`PodInfo`]: the parts of a pod that matter for scheduling. What pods of one template share is kept once.
+//! [`PodInfo`]: the fields of a pod that matter for scheduling. Pods of the same template share their common fields.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{
     selector::{Labels, NodeTerm, Selector},
 };
 
-/// A pod as the scheduler knows it.
+/// A pod as the scheduler sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct PodInfo {
     pub(crate) key: Key,
@@ -21,12 +21,12 @@ pub(crate) struct PodInfo {
     pub(crate) nominated: Option<String>,
     pub(crate) is_deleted: bool,
     pub(crate) is_preempted: bool,
-    /// The message for which the server says that no node can run it.
+    /// The message of the condition `PodScheduled` if it is false on the server.
     pub(crate) unscheduled: Option<String>,
     pub(crate) template: Arc<Template>,
 }
 
-/// The properties that pods of one template share.
+/// The fields that pods of the same template share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Template {
     pub(crate) namespace: String,
@@ -43,11 +43,19 @@ pub(crate) struct Template {
     pub(crate) affinity: Affinity,
     pub(crate) tolerations: Vec<Toleration>,
     pub(crate) spread: Vec<SpreadConstraint>,
-    pub(crate) claims: Vec<String>,
+    pub(crate) claims: Vec<PodClaim>,
     pub(crate) images: Vec<String>,
 }
 
-/// A port of the node that a pod asks for.
+/// A claim of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PodClaim {
+    pub(crate) name: String,
+    /// Whether a controller creates it for the pod.
+    pub(crate) is_ephemeral: bool,
+}
+
+/// A host port of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HostPort {
     pub(crate) ip: String,
@@ -74,14 +82,14 @@ pub(crate) struct NodeAffinity {
     pub(crate) preferred: Vec<Preferred<NodeTerm>>,
 }
 
-/// Alternatives.
+/// Terms of which at least one must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeTerms {
     pub(crate) node_selector_terms: Vec<NodeTerm>,
 }
 
-/// The required and preferred neighbours.
+/// The required and preferred pods to run near.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub(crate) struct PodAffinity {
@@ -107,12 +115,12 @@ pub(crate) struct WeightedPodTerm {
     pub(crate) pod_affinity_term: PodTerm,
 }
 
-/// Other pods, and the domain to share with them or not.
+/// A selector of pods, and the domain to share with them or to avoid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodTerm {
     pub(crate) topology_key: String,
-    /// Without a selector no pod matches.
+    /// Without a selector, no pod matches.
     pub(crate) label_selector: Option<Selector>,
     pub(crate) namespaces: Vec<String>,
     pub(crate) namespace_selector: Option<Selector>,
@@ -178,7 +186,7 @@ impl PodInfo {
     }
 }
 
-/// A pod as it arrives.
+/// The decoded fields of a Pod.
 #[derive(Deserialize)]
 pub(crate) struct RawPod {
     metadata: RawMetadata,
@@ -273,7 +281,7 @@ struct RawStatus {
     conditions: Vec<BTreeMap<String, serde_json::Value>>,
 }
 
-/// The fields that are read of every change of a pod, to find out whether it matters.
+/// The fields that are decoded of every changed pod, to determine whether the change matters.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Glance {
@@ -299,7 +307,7 @@ impl Glance {
         Some(self.spec.node_name.as_str()).filter(|name| !name.is_empty())
     }
 
-    /// Reports whether the pod has ended.
+    /// Reports whether the pod has terminated.
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.status.phase.as_str(), "Succeeded" | "Failed")
     }
@@ -315,7 +323,7 @@ impl RawPod {
         matches!(self.status.phase.as_str(), "Succeeded" | "Failed")
     }
 
-    /// Takes what matters for scheduling. `share` returns the kept template that equals the given one.
+    /// Extracts the fields that matter for scheduling. `share` returns an existing template that equals the given one.
     pub(crate) fn into_info(
         self,
         key: Key,
@@ -384,8 +392,8 @@ fn seconds(time: Option<&str>) -> i64 {
 }
 
 impl RawSpec {
-    /// Returns what the pod needs: its containers and sidecars, or more while it starts; what the pod as a whole asks for
-    /// replaces the sum.
+    /// Returns the requests of the pod: the sum of its containers and sidecars, or more during initialization. Requests of the
+    /// pod as a whole replace the sum.
     fn requests(&self) -> Resources {
         let mut sum = Resources::default();
         for container in &self.containers {
@@ -429,13 +437,16 @@ impl RawSpec {
         ports.collect()
     }
 
-    fn claims(&self, pod: &str) -> Vec<String> {
+    fn claims(&self, pod: &str) -> Vec<PodClaim> {
         let claim = |volume: &RawVolume| match &volume.persistent_volume_claim {
-            Some(claim) => Some(claim.claim_name.clone()),
-            None => volume
-                .ephemeral
-                .is_some()
-                .then(|| format!("{pod}-{}", volume.name)),
+            Some(claim) => Some(PodClaim {
+                name: claim.claim_name.clone(),
+                is_ephemeral: false,
+            }),
+            None => volume.ephemeral.is_some().then(|| PodClaim {
+                name: format!("{pod}-{}", volume.name),
+                is_ephemeral: true,
+            }),
         };
         self.volumes.iter().filter_map(claim).collect()
     }
@@ -454,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_needs_the_most_of_any_moment() {
+    fn requests_are_the_maximum_over_all_phases() {
         let cpu = |amount: &str| json!({"requests": {"cpu": amount}});
         let pod = info(json!({
             "containers": [{"resources": cpu("1")}, {"resources": cpu("500m")}],
@@ -494,12 +505,14 @@ mod tests {
     }
 
     #[test]
-    fn ephemeral_volumes_claim_under_the_name_of_the_pod() {
+    fn claims_of_ephemeral_volumes_have_the_name_of_the_pod() {
         let pod = info(json!({"volumes": [
             {"name": "a", "persistentVolumeClaim": {"claimName": "data"}},
             {"name": "b", "ephemeral": {}},
             {"name": "c", "emptyDir": {}},
         ]}));
-        assert_eq!(pod.template.claims, ["data", "p-b"]);
+        let claims = pod.template.claims.iter();
+        let claims: Vec<_> = claims.map(|c| (c.name.as_str(), c.is_ephemeral)).collect();
+        assert_eq!(claims, [("data", false), ("p-b", true)]);
     }
 }

@@ -1,24 +1,33 @@
-//! Preemption: finds pods of lower priority whose removal makes room for a pod.
+//! Preemption: finds pods of lower priority to delete in favour of a pod.
 
 use std::{cmp::Reverse, sync::Arc};
 
-use crate::{diagnosis::Diagnosis, filter::Prepared, pod::PodInfo, snapshot::Snapshot};
+use crate::{
+    diagnosis::{Diagnosis, NOT_HELPFUL},
+    filter::Prepared,
+    pod::PodInfo,
+    snapshot::Snapshot,
+    volumes::PodVolumes,
+};
 
-/// A node, and the pods to delete there.
+/// A node, and its pods to delete.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub(crate) node: String,
+    /// The most important one first.
     pub(crate) victims: Vec<Arc<PodInfo>>,
+    /// The number of victims whose deletion violates a disruption budget.
+    pub(crate) violations: usize,
 }
 
-/// Finds the best node. `rejected` has the nodes that cannot run the pod now, and whether the removal of pods could help.
+/// Finds the best candidate. `rejected` contains the nodes that cannot run the pod, and whether deleting pods could help.
 ///
 /// # Errors
 ///
-/// Returns the text that completes the message, if there is none.
+/// Returns the end of the message if there is no candidate.
 pub(crate) fn find(
     snapshot: &mut Snapshot,
-    pod: &Arc<PodInfo>,
+    (pod, volumes): (&Arc<PodInfo>, &PodVolumes),
     rejected: &[(usize, bool)],
 ) -> Result<Candidate, Option<String>> {
     let said = |text: &str| Some(format!("preemption: {text}"));
@@ -48,10 +57,10 @@ pub(crate) fn find(
     let mut candidates = Vec::new();
     for (slot, resolvable) in rejected {
         if !resolvable {
-            diagnosis.add_reason("Preemption is not helpful for scheduling");
+            diagnosis.add_reason(NOT_HELPFUL);
             continue;
         }
-        match victims(snapshot, pod, *slot) {
+        match victims(snapshot, (pod, volumes), *slot) {
             Ok(candidate) => candidates.push(candidate),
             Err(rejection) => diagnosis.add(&rejection),
         }
@@ -63,6 +72,7 @@ pub(crate) fn find(
             .sum();
         let most_important = candidate.victims.first();
         (
+            candidate.violations,
             priorities().max(),
             sum,
             candidate.victims.len(),
@@ -73,10 +83,11 @@ pub(crate) fn find(
     best.ok_or_else(|| said(&diagnosis.message()))
 }
 
-/// Finds the pods to remove from a node: all of lower priority, but those that can stay, the most important ones first.
+/// Finds the pods to delete from a node: all pods of lower priority, except those that can stay. Those whose deletion would
+/// violate a disruption budget stay first, and then the most important ones.
 fn victims(
     snapshot: &mut Snapshot,
-    pod: &Arc<PodInfo>,
+    (pod, volumes): (&Arc<PodInfo>, &PodVolumes),
     slot: usize,
 ) -> Result<Candidate, crate::filter::Rejection> {
     let none = || {
@@ -96,32 +107,38 @@ fn victims(
     for victim in &lower {
         snapshot.unassign(victim, &name);
     }
-    let checked = check(snapshot, pod, slot);
-    // The most important are kept first: by priority, then those that have run the longest.
-    lower.sort_by_key(|victim| (Reverse(victim.priority()), victim.created));
-    let mut victims = Vec::new();
-    for victim in lower {
+    let checked = check(snapshot, (pod, volumes), slot);
+    let importance = |victim: &Arc<PodInfo>| (Reverse(victim.priority()), victim.created);
+    lower.sort_by_key(importance);
+    let violating = snapshot.budgets.violations(&lower);
+    let mut lower: Vec<_> = lower.into_iter().zip(violating).collect();
+    lower.sort_by_key(|(_, violates)| !violates);
+    let (mut victims, mut violations) = (Vec::new(), 0);
+    for (victim, violates) in lower {
         snapshot.assign(&victim, &name);
-        if checked.is_ok() && check(snapshot, pod, slot).is_err() {
+        if checked.is_ok() && check(snapshot, (pod, volumes), slot).is_err() {
             snapshot.unassign(&victim, &name);
+            violations += usize::from(violates);
             victims.push(victim);
         }
     }
+    victims.sort_by_key(importance);
     for victim in &victims {
         snapshot.assign(victim, &name);
     }
     checked.map(|()| Candidate {
         node: name,
         victims,
+        violations,
     })
 }
 
 fn check(
     snapshot: &mut Snapshot,
-    pod: &Arc<PodInfo>,
+    (pod, volumes): (&Arc<PodInfo>, &PodVolumes),
     slot: usize,
 ) -> Result<(), crate::filter::Rejection> {
-    let prepared = Prepared::new(snapshot, &pod.template);
+    let prepared = Prepared::new(snapshot, &pod.template, volumes);
     match snapshot.node(slot) {
         Some(node) => prepared.check(&pod.template, node),
         None => Ok(()),

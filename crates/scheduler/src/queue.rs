@@ -1,7 +1,7 @@
-//! [`Queue`]: the pods that wait for a node.
+//! [`Queue`]: the pods that are not scheduled yet.
 //!
-//! Pods are tried by priority, then in order of arrival. Pods that no node can run are kept by template. When something
-//! changes that may help, the first of each template is tried: if it fails for the same reason as before, so would the others.
+//! Pods are tried by priority, then in order of arrival. Unschedulable pods are grouped by template. After a change that may
+//! help, the first pod of each template is tried; if it fails for the same reason as before, the others would fail as well.
 
 use std::{
     cmp::Reverse,
@@ -14,16 +14,16 @@ use kubewright_informer::Key;
 
 use crate::pod::{PodInfo, Template};
 
-/// The shortest wait after an error.
+/// The shortest backoff after an error.
 const BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 
-/// The longest wait after an error.
+/// The longest backoff after an error.
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_secs(10);
 
-/// The time after which pods are tried again, whatever has changed.
+/// The time after which pods are retried regardless of changes.
 const FLUSH: SignedDuration = SignedDuration::from_mins(5);
 
-/// The place of a pod in the order of arrival.
+/// The position of a pod in the order of arrival.
 type Arrival = u64;
 
 #[derive(Default)]
@@ -35,7 +35,7 @@ pub(crate) struct Queue {
     arrivals: Arrival,
 }
 
-/// A pod that has no node yet.
+/// A pod without a node.
 struct Queued {
     info: Arc<PodInfo>,
     arrival: Arrival,
@@ -52,7 +52,7 @@ enum Place {
     Gated,
 }
 
-/// Pods of one template that no node can run.
+/// The unschedulable pods of a template.
 #[derive(Default)]
 struct Group {
     pods: BTreeMap<Arrival, Key>,
@@ -61,12 +61,12 @@ struct Group {
 }
 
 impl Queue {
-    /// Returns a pod that is queued.
+    /// Returns a queued pod.
     pub(crate) fn get(&self, key: &Key) -> Option<&Arc<PodInfo>> {
         self.pods.get(key).map(|queued| &queued.info)
     }
 
-    /// Adds a pod, or replaces what is known of it. A pod that asks for the same as before stays where it is.
+    /// Adds or updates a pod. A pod whose template and priority are unchanged keeps its position.
     pub(crate) fn put(&mut self, info: PodInfo) {
         let key = info.key.clone();
         let known = self.pods.get_mut(&key);
@@ -103,7 +103,7 @@ impl Queue {
             Place::Delayed(until) => {
                 self.delayed.remove(&(until, key.clone()));
             }
-            // Found to be gone when it is popped.
+            // Discovered as stale when it is popped.
             Place::Active | Place::InFlight | Place::Gated => {}
         }
         Some(queued.info)
@@ -129,7 +129,7 @@ impl Queue {
         None
     }
 
-    /// Puts back a pod that no node can run. If the message is another than before, all pods of the template are tried.
+    /// Returns an unschedulable pod to the queue. If its message has changed, all pods of its template are retried.
     pub(crate) fn fail(&mut self, info: &PodInfo, message: &str, now: Timestamp) {
         let Some(queued) = self.pods.get_mut(&info.key) else {
             return;
@@ -149,20 +149,20 @@ impl Queue {
             }
         };
         group.pods.insert(arrival, info.key.clone());
-        // What they were told is no longer true.
+        // The message of the others is outdated.
         for key in others {
             self.activate(&key);
         }
     }
 
-    /// Takes a pod out of turn. Returns whether it was ready.
+    /// Removes a pod out of order. Returns whether it was ready.
     pub(crate) fn take(&mut self, key: &Key) -> bool {
         let queued = self.pods.get_mut(key);
         let ready = queued.filter(|queued| queued.place == Place::Active);
         ready.map(|queued| queued.place = Place::InFlight).is_some()
     }
 
-    /// Puts back a pod that could not be bound because of an error.
+    /// Returns a pod that could not be bound because of an error, with a backoff.
     pub(crate) fn delay(&mut self, info: &PodInfo, now: Timestamp) {
         let Some(queued) = self.pods.get_mut(&info.key) else {
             return;
@@ -177,7 +177,7 @@ impl Queue {
         self.delayed.insert((until, info.key.clone()));
     }
 
-    /// Takes out a pod that has got a node; the next of its template is tried.
+    /// Removes a pod that was assigned to a node; the next one of its template is tried.
     pub(crate) fn placed(&mut self, info: &PodInfo) {
         self.remove(&info.key);
         let next = self.waiting.get(&info.template);
@@ -187,7 +187,7 @@ impl Queue {
         }
     }
 
-    /// Tries waiting pods again: the first of each template that `concerns`.
+    /// Retries waiting pods: the first of each template for which `concerns` returns true.
     pub(crate) fn wake(&mut self, concerns: impl Fn(&Template) -> bool) -> bool {
         let groups = self
             .waiting
@@ -201,7 +201,7 @@ impl Queue {
         !first.is_empty()
     }
 
-    /// Tries pods again that have waited for long, and returns when to look again.
+    /// Retries pods that have waited for too long. Returns the time of the next call.
     pub(crate) fn flush(&mut self, now: Timestamp) -> Option<Timestamp> {
         let due = |group: &Group| group.tried.saturating_add(FLUSH).unwrap_or(now);
         let old: Vec<Arc<Template>> = self
@@ -223,7 +223,7 @@ impl Queue {
         !self.active.is_empty()
     }
 
-    /// Makes pods ready whose attempt was cut off.
+    /// Makes pods ready whose attempt was cancelled.
     pub(crate) fn recover(&mut self) {
         let lost = self.pods.iter().filter(|(_, q)| q.place == Place::InFlight);
         let lost: Vec<Key> = lost.map(|(key, _)| key.clone()).collect();

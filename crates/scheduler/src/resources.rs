@@ -1,16 +1,16 @@
-//! [`Resources`]: amounts of the resources of nodes and pods.
+//! [`Resources`]: resource quantities of nodes and pods.
 
 use std::collections::BTreeMap;
 
 use kubewright_machinery::quantity::Quantity;
 
-/// Amounts by name, as objects have them.
+/// Quantities by name, as in objects.
 pub(crate) type Amounts = BTreeMap<String, String>;
 
-/// The CPU that a pod without a request is assumed to use when nodes are scored, in thousandths.
+/// The CPU that a pod without a request is assumed to use in scores, in thousandths.
 const ASSUMED_MILLI_CPU: i64 = 100;
 
-/// The memory that a pod without a request is assumed to use when nodes are scored, in bytes.
+/// The memory that a pod without a request is assumed to use in scores, in bytes.
 const ASSUMED_MEMORY: i64 = 200 * 1024 * 1024;
 
 /// Amounts of resources.
@@ -45,7 +45,7 @@ impl Resources {
         }
     }
 
-    /// Reads amounts as objects have them. What is not a quantity counts as nothing.
+    /// Parses quantities. Invalid ones count as zero.
     pub(crate) fn parse(amounts: &Amounts) -> Self {
         let mut resources = Self::default();
         for (name, text) in amounts {
@@ -71,17 +71,17 @@ impl Resources {
         self.each(other, i64::saturating_sub);
     }
 
-    /// Raises each amount to that of the other.
+    /// Raises each amount to at least that of the other.
     pub(crate) fn raise(&mut self, other: &Self) {
         self.each(other, i64::max);
     }
 
-    /// Replaces the amounts that the other has.
+    /// Replaces the amounts that the other contains.
     pub(crate) fn replace(&mut self, other: &Self) {
         self.each(other, |own, other| if other > 0 { other } else { own });
     }
 
-    /// Returns the CPU and memory that nodes are scored by: pods without requests use something too.
+    /// Returns the CPU and memory for scores, where pods without requests have assumed usage.
     pub(crate) fn assumed(&self) -> (i64, i64) {
         let or = |amount, default| if amount == 0 { default } else { amount };
         (
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_are_read_in_the_units_of_their_resource() {
+    fn quantities_are_parsed_in_the_units_of_their_resource() {
         let all = amounts(&[
             ("cpu", "1500m"),
             ("memory", "1Ki"),

@@ -1,4 +1,4 @@
-//! [`Scheduler`]: the settings of a scheduler, and how it is added to a manager.
+//! [`Scheduler`]: the settings of a scheduler, and its registration with a manager.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,7 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use k8s_openapi::api::{
+    core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod},
+    policy::v1::PodDisruptionBudget,
+    storage::v1::StorageClass,
+};
 use kube::core::ApiResource;
 use kubewright_controller::{
     Context, Controller, Handler, Manager, ManagerError, Request, Watch, events::EventApi,
@@ -21,11 +25,11 @@ use crate::{
     writes::Reporter,
 };
 
-/// The name that pods ask for unless they name another.
+/// The default `schedulerName` of pods.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
 /// The field manager of kube-scheduler.
-const FIELD_MANAGER: &str = "kube-scheduler";
+pub(crate) const FIELD_MANAGER: &str = "kube-scheduler";
 
 /// The name of the controller in logs and metrics.
 const NAME: &str = "scheduler";
@@ -46,7 +50,7 @@ const NAME: &str = "scheduler";
 /// # });
 /// ```
 ///
-/// A function of one's own can stand in for filters and scores; bindings, conditions and events stay as they are:
+/// A custom function can replace filters and scores; bindings, conditions and events are the same:
 ///
 /// ```
 /// use kubewright_scheduler::{Placement, Scheduler};
@@ -66,26 +70,26 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Creates a scheduler of pods that ask for `default-scheduler`.
+    /// Creates a scheduler for pods of `default-scheduler`.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Schedules pods that ask for this name in `schedulerName`. May be called several times; the first call replaces
-    /// `default-scheduler`. Pods that ask for other names are left alone.
+    /// Schedules pods with this `schedulerName`. The first call replaces `default-scheduler`, and further calls add names.
+    /// Pods of other schedulers are ignored.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.names.insert(name.into());
         self
     }
 
-    /// Sets the order of nodes with the same score. With the same seed, the same events lead to the same placement. By
-    /// default such nodes are ordered by name.
+    /// Sets the seed for the order of nodes with the same score (default: by name). With the same seed, the same events result in
+    /// the same placement.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Chooses nodes by a function, in place of filters, scores and preemption.
+    /// Selects nodes by a function, which replaces filters, scores and preemption.
     pub fn place_by(
         mut self,
         place: impl Fn(&Pod, &[NodeInfo]) -> Placement + Send + Sync + 'static,
@@ -125,6 +129,16 @@ impl Scheduler {
             .field_manager(FIELD_MANAGER)
             .watch(Watch::of::<Namespace>(watch(&state, State::namespace)).metadata_only())
             .watch(Watch::of::<Node>(watch(&state, State::node)))
+            .watch(Watch::of::<PodDisruptionBudget>(watch(
+                &state,
+                State::budget,
+            )))
+            .watch(Watch::of::<StorageClass>(watch(&state, State::class)))
+            .watch(Watch::of::<PersistentVolume>(watch(&state, State::volume)))
+            .watch(Watch::of::<PersistentVolumeClaim>(watch(
+                &state,
+                State::claim,
+            )))
             .watch(Watch::of::<Pod>(watch(&state, State::pod)))
             .build(manager, move |context: Context, _: Request| {
                 cycle::run(context, state.clone(), reporter.clone())
@@ -133,7 +147,7 @@ impl Scheduler {
     }
 }
 
-/// Takes note of an event, and returns whether there is a pod to try.
+/// Handles an event. Returns whether a pod is ready to be scheduled.
 type Note = fn(&mut State, &kubewright_informer::Event<()>) -> bool;
 
 impl fmt::Debug for Scheduler {

@@ -1,7 +1,7 @@
-//! Scores: which of the nodes that can run a pod is the best.
+//! Scores: the best of the nodes that can run a pod.
 //!
-//! The scores and weights are those of kube-scheduler. Of nodes with the same score the one with the fewest pods is chosen,
-//! and then by name, in an order that depends on the seed: the same events lead to the same placement.
+//! The scores and weights are those of kube-scheduler. Among nodes with the same score, the one with the fewest pods is
+//! chosen, and then the first by name, in an order that depends on the seed: the same events result in the same placement.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -15,9 +15,6 @@ use crate::{
 /// The highest score of a plugin.
 const MOST: i64 = 100;
 
-/// The label of the zone of a node.
-const ZONE: &str = "topology.kubernetes.io/zone";
-
 /// Returns the slot of the best node.
 pub(crate) fn best(
     snapshot: &mut Snapshot,
@@ -28,6 +25,7 @@ pub(crate) fn best(
     if let [only] = candidates {
         return Some(*only);
     }
+    let images = image_names(pod);
     let mut totals = vec![0i64; candidates.len()];
     for (weight, scores) in [
         (
@@ -37,7 +35,7 @@ pub(crate) fn best(
         (1, each(snapshot, candidates, |node| balanced(pod, node))),
         (
             1,
-            each(snapshot, candidates, |node| image_locality(pod, node)),
+            each(snapshot, candidates, |node| image_locality(&images, node)),
         ),
         (
             2,
@@ -63,7 +61,7 @@ pub(crate) fn best(
         let Some(node) = snapshot.node(*slot) else {
             continue;
         };
-        // Lower is better in all but the slot.
+        // Lower is better for everything but the slot.
         let rank = (-total, node.pods.len(), order(seed, &node.name));
         let better = best.as_ref().is_none_or(|(score, pods, order, at)| {
             let name = snapshot.node(*at).map(|node| node.name.as_str());
@@ -76,7 +74,7 @@ pub(crate) fn best(
     best.map(|(_, _, _, slot)| slot)
 }
 
-/// Orders names by a seed; without one, by themselves.
+/// Returns a sort key of a name for a seed. Without a seed, names are not reordered.
 fn order(seed: u64, name: &str) -> u64 {
     if seed == 0 {
         return 0;
@@ -91,7 +89,7 @@ fn each(snapshot: &Snapshot, candidates: &[usize], score: impl Fn(&NodeInfo) -> 
     candidates.iter().map(score).collect()
 }
 
-/// Scales scores so that the highest is the most.
+/// Scales scores so that the highest becomes [`MOST`].
 fn rising(scores: Vec<i64>) -> Vec<i64> {
     let most = scores.iter().copied().max().unwrap_or(0);
     if most == 0 {
@@ -100,7 +98,7 @@ fn rising(scores: Vec<i64>) -> Vec<i64> {
     scores.iter().map(|score| score * MOST / most).collect()
 }
 
-/// Scales penalties so that none is the most.
+/// Scales penalties so that zero becomes [`MOST`].
 fn falling(penalties: Vec<i64>) -> Vec<i64> {
     let most = penalties.iter().copied().max().unwrap_or(0);
     if most == 0 {
@@ -112,7 +110,7 @@ fn falling(penalties: Vec<i64>) -> Vec<i64> {
         .collect()
 }
 
-/// Prefers nodes with much left.
+/// Prefers nodes with many free resources.
 fn least_allocated(pod: &Template, node: &NodeInfo) -> i64 {
     let (cpu, memory) = pod.requests.assumed();
     let left = |have: i64, used: i64| {
@@ -126,7 +124,7 @@ fn least_allocated(pod: &Template, node: &NodeInfo) -> i64 {
     (cpu + memory) / 2
 }
 
-/// Prefers nodes whose resources are used evenly.
+/// Prefers nodes with a balanced use of resources.
 fn balanced(pod: &Template, node: &NodeInfo) -> i64 {
     let share = |have: i64, used: i64| {
         if have == 0 {
@@ -140,17 +138,21 @@ fn balanced(pod: &Template, node: &NodeInfo) -> i64 {
     ((1.0 - ((cpu - memory) / 2.0).abs()) * MOST as f64) as i64
 }
 
-/// Prefers nodes that have the images already.
-fn image_locality(pod: &Template, node: &NodeInfo) -> i64 {
+/// Returns the names under which nodes may have each image of a pod.
+fn image_names(pod: &Template) -> Vec<[String; 2]> {
+    let names = |image: &String| [image.clone(), format!("{image}:latest")];
+    pod.images.iter().map(names).collect()
+}
+
+/// Prefers nodes that have the images.
+fn image_locality(images: &[[String; 2]], node: &NodeInfo) -> i64 {
     const LEAST: i64 = 23 * 1024 * 1024;
     const ENOUGH: i64 = 1000 * 1024 * 1024;
-    let sizes = pod.images.iter().map(|image| {
-        let tagged = format!("{image}:latest");
-        let names = [image.as_str(), tagged.as_str()];
-        let found = names.iter().find_map(|name| node.images.get(*name));
+    let sizes = images.iter().map(|names| {
+        let found = names.iter().find_map(|name| node.images.get(name));
         found.copied().unwrap_or(0)
     });
-    let most = ENOUGH * pod.images.len().max(1) as i64;
+    let most = ENOUGH * images.len().max(1) as i64;
     let size = sizes.sum::<i64>().clamp(LEAST, most);
     MOST * (size - LEAST) / (most - LEAST)
 }
@@ -173,8 +175,8 @@ fn unwanted_taints(pod: &Template, node: &NodeInfo) -> i64 {
     untolerated.count() as i64
 }
 
-/// Prefers domains with few similar pods: by the constraints of the pod, or, if it has none, by nodes and zones with few pods
-/// of the same controller.
+/// Prefers domains with few similar pods, according to the pod's constraints; without any, nodes and zones with few pods of the
+/// same controller.
 fn spread(snapshot: &mut Snapshot, pod: &Template, candidates: &[usize]) -> Vec<i64> {
     let soft = |c: &&SpreadConstraint| c.when_unsatisfiable == "ScheduleAnyway";
     let constraints: Vec<SpreadConstraint> = pod.spread.iter().filter(soft).cloned().collect();
@@ -214,7 +216,7 @@ fn by_controller(snapshot: &Snapshot, pod: &Template, candidates: &[usize], scor
     };
     let mut zones = std::collections::HashMap::<&str, i64>::new();
     for (slot, node) in snapshot.nodes() {
-        if let Some(zone) = node.label(ZONE) {
+        if let Some(zone) = node.zone.as_deref() {
             *zones.entry(zone).or_default() += i64::from(counts.get(slot));
         }
     }
@@ -222,14 +224,14 @@ fn by_controller(snapshot: &Snapshot, pod: &Template, candidates: &[usize], scor
     let by_zone = ((zones.len() + 2) as f64).ln();
     for (score, slot) in scores.iter_mut().zip(candidates) {
         *score += f64::from(counts.get(*slot)) * by_host + 2.0;
-        let zone = snapshot.node(*slot).and_then(|node| node.label(ZONE));
+        let zone = snapshot.node(*slot).and_then(|node| node.zone.as_deref());
         if let Some(zone) = zone {
             *score += zones.get(zone).copied().unwrap_or(0) as f64 * by_zone + 4.0;
         }
     }
 }
 
-/// Prefers domains with pods that the pod likes, and without those that it dislikes.
+/// Prefers domains according to the pod's preferred affinities and anti-affinities.
 fn neighbours(snapshot: &mut Snapshot, pod: &Template, candidates: &[usize]) -> Vec<i64> {
     let affinity = &pod.affinity;
     let mut terms: Vec<(i64, PodTerm)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Selectors of labels and nodes, in a form that can be compared and hashed.
+//! Selectors of labels and nodes that can be compared and hashed.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) struct Requirement {
     pub(crate) values: Vec<String>,
 }
 
-/// A term of a node affinity: all its conditions hold.
+/// A term of a node affinity, all of whose conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeTerm {

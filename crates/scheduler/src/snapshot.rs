@@ -1,4 +1,4 @@
-//! [`Snapshot`]: the nodes and the pods assigned to them, changed event by event.
+//! [`Snapshot`]: the nodes and their pods, updated by events.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -6,9 +6,11 @@ use std::{
 };
 
 use crate::{
+    budgets::Budgets,
     counts::{Counts, Namespaces, PerNode, Selected},
     node::{NodeInfo, RawNode},
     pod::{PodInfo, PodTerm, Template},
+    volumes::Volumes,
 };
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
@@ -16,18 +18,20 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// The nodes and their pods.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
-    /// The nodes by slot; a slot that became free is used again.
+    /// The nodes by slot. Free slots are reused.
     slots: Vec<Option<NodeInfo>>,
     by_name: std::collections::BTreeMap<String, usize>,
-    /// The pods on nodes that are not known, by the name of the node.
+    /// The pods on unknown nodes, by the name of the node.
     waiting: Map<String, Vec<Arc<PodInfo>>>,
     counts: Counts,
     /// For each controller, the number of its pods on each node.
     owners: Map<String, PerNode>,
-    /// For each required anti-affinity of an assigned pod, how many pods on each node have it.
+    /// For each required anti-affinity of an assigned pod, the number of pods with it on each node.
     anti_affinity: Map<Repelling, PerNode>,
     pub(crate) namespaces: Namespaces,
-    /// Counts changes that may make room for a pod.
+    pub(crate) volumes: Volumes,
+    pub(crate) budgets: Budgets,
+    /// Counts changes that may make a pod schedulable.
     growth: u64,
 }
 
@@ -57,12 +61,12 @@ impl Snapshot {
         self.by_name.len()
     }
 
-    /// Returns a number that changes with every change that may make room for a pod.
+    /// Returns a counter of changes that may make a pod schedulable.
     pub(crate) fn growth(&self) -> u64 {
         self.growth
     }
 
-    /// Adds or updates a node, and returns whether that matters.
+    /// Adds or updates a node. Returns whether that matters for scheduling.
     pub(crate) fn set_node(&mut self, name: &str, raw: RawNode) -> bool {
         let slot = match self.by_name.get(name) {
             Some(slot) => *slot,
@@ -90,7 +94,7 @@ impl Snapshot {
         changed
     }
 
-    /// Removes a node. Its pods wait for it to come back.
+    /// Removes a node. Its pods are kept in case it returns.
     pub(crate) fn remove_node(&mut self, name: &str) {
         let Some(slot) = self.by_name.remove(name) else {
             return;
@@ -106,7 +110,7 @@ impl Snapshot {
         if !pods.is_empty() {
             self.waiting.insert(name.to_owned(), pods);
         }
-        // The domains of others may be smaller now.
+        // The domains of other pods may be smaller now.
         self.growth += 1;
     }
 
@@ -132,7 +136,7 @@ impl Snapshot {
         }
     }
 
-    /// No longer counts a pod on a node.
+    /// Removes a pod from the counts of a node.
     pub(crate) fn unassign(&mut self, pod: &Arc<PodInfo>, node: &str) {
         self.growth += 1;
         let Some(slot) = self.slot(node) else {
@@ -171,7 +175,7 @@ impl Snapshot {
         }
     }
 
-    /// Takes note of the labels of a namespace.
+    /// Updates the labels of a namespace.
     pub(crate) fn set_namespace(&mut self, name: &str, labels: Option<crate::selector::Labels>) {
         match labels {
             Some(labels) => self.namespaces.0.insert(name.to_owned(), labels),
@@ -181,7 +185,7 @@ impl Snapshot {
         self.growth += 1;
     }
 
-    /// Returns how many pods on each node match.
+    /// Returns the number of matching pods on each node.
     pub(crate) fn count(&mut self, selected: &Selected) -> &PerNode {
         let Self {
             slots,
@@ -202,12 +206,12 @@ impl Snapshot {
         })
     }
 
-    /// Returns how many pods of a controller are on each node.
+    /// Returns the number of pods of a controller on each node.
     pub(crate) fn count_owned(&self, owner: &str) -> Option<&PerNode> {
         self.owners.get(owner)
     }
 
-    /// Returns the topology keys, and the pods by node, of anti-affinities that a pod would violate.
+    /// Returns the topology keys, and the pods by node, of required anti-affinities that match a pod.
     pub(crate) fn repelled(&self, pod: &Template) -> Vec<(&str, &PerNode)> {
         self.anti_affinity
             .iter()
@@ -217,7 +221,7 @@ impl Snapshot {
     }
 }
 
-/// Returns the pods that a term is about.
+/// Returns the pods that a term selects.
 pub(crate) fn selected_by(term: &PodTerm, pod: &Template) -> Option<Selected> {
     let mut selector = term.label_selector.clone()?;
     for key in &term.match_label_keys {

@@ -1,4 +1,4 @@
-//! [`State`]: all that the scheduler knows, changed by the events of its watches, and the decision about the next pod.
+//! [`State`]: the state of the scheduler, updated by watch events, and the decision about the next pod.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -19,6 +19,7 @@ use crate::{
     queue::Queue,
     score,
     snapshot::Snapshot,
+    volumes::{PodVolumes, VolumeChoice, Waiting},
 };
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
@@ -30,30 +31,57 @@ pub(crate) struct State {
     pods: SharedInformer<Pod>,
     pub(crate) snapshot: Snapshot,
     pub(crate) queue: Queue,
-    /// The pods that have a node, or are about to get one.
+    /// The pods that are assigned to a node, or are about to be.
     assigned: Map<Key, Assigned>,
-    /// The pods for which victims make room, by node.
+    /// The pods that are nominated to a node after preemption, by node.
     nominated: Map<String, Vec<Arc<PodInfo>>>,
     templates: HashSet<Arc<Template>, foldhash::fast::RandomState>,
-    /// The diagnoses of templates, while nothing has changed that may help them.
+    /// The diagnoses of templates, valid until a change that may help.
     failures: Map<Arc<Template>, (u64, Diagnosis)>,
+    /// The pods that wait for their volumes.
+    pub(crate) waiting: Waiting,
 }
 
 struct Assigned {
     info: Arc<PodInfo>,
     node: String,
-    /// Whether the server does not show it yet.
+    /// Whether the binding is not visible on the server yet.
     is_assumed: bool,
 }
 
-/// The action to take for a pod.
+/// The decision about a pod.
 pub(crate) enum Decision {
     /// Binds it to a node.
     Bind(Arc<PodInfo>, String),
+    /// Binds its volumes, or has them provisioned, before it is bound to its node.
+    BindVolumes(Arc<PodInfo>, VolumeChoice),
+    /// Looks whether a claim exists that the cache does not have, before it is rejected.
+    Recheck(Arc<PodInfo>, String, Key),
+    /// Reports that it could not be bound.
+    Fail(Arc<PodInfo>, String),
     /// Reports that no node can run it.
     Reject(Arc<PodInfo>, String),
     /// Deletes other pods to make room.
     Preempt(Arc<PodInfo>, String, preemption::Candidate),
+}
+
+/// The reasons for which a pod has no node.
+struct Unplaced {
+    diagnosis: Diagnosis,
+    /// The pods to delete in its favour.
+    candidate: Option<preemption::Candidate>,
+    /// The claim that the cache does not have.
+    missing: Option<Key>,
+}
+
+impl From<Diagnosis> for Unplaced {
+    fn from(diagnosis: Diagnosis) -> Self {
+        Self {
+            diagnosis,
+            candidate: None,
+            missing: None,
+        }
+    }
 }
 
 impl State {
@@ -74,10 +102,11 @@ impl State {
             nominated: Map::default(),
             templates: HashSet::default(),
             failures: Map::default(),
+            waiting: Waiting::default(),
         }
     }
 
-    /// Takes note of a change of a node. Returns whether there is a pod to try.
+    /// Handles a change of a node. Returns whether a pod is ready to be scheduled.
     pub(crate) fn node(&mut self, event: &Event<()>) -> bool {
         let name = event.key().name();
         match event {
@@ -92,7 +121,7 @@ impl State {
         self.queue.wake(|_| true)
     }
 
-    /// Takes note of a change of a namespace. Returns whether there is a pod to try.
+    /// Handles a change of a namespace. Returns whether a pod is ready to be scheduled.
     pub(crate) fn namespace(&mut self, event: &Event<()>) -> bool {
         let labels = |object: &StoredObject| {
             let labels = object.labels().into_iter();
@@ -109,7 +138,13 @@ impl State {
             .wake(|template| template.affinity.pod_affinity.is_some())
     }
 
-    /// Takes note of a change of a pod. Returns whether there is a pod to try.
+    /// Handles a change of a disruption budget, which makes no pod ready to be scheduled.
+    pub(crate) fn budget(&mut self, event: &Event<()>) -> bool {
+        self.snapshot.budgets.change(event);
+        false
+    }
+
+    /// Handles a change of a pod. Returns whether a pod is ready to be scheduled.
     pub(crate) fn pod(&mut self, event: &Event<()>) -> bool {
         match event {
             Event::Deleted { object, .. } => self.forget(object.key(), Some(object.uid())),
@@ -126,7 +161,7 @@ impl State {
             let deleted = object.deletion_timestamp().is_some();
             let at_home = glance.node() == Some(known.node.as_str());
             if known.is_assumed && glance.node().is_none() && !deleted {
-                // From before the binding.
+                // The event is older than the binding.
                 return false;
             }
             if at_home && !glance.has_ended() && known.is_unchanged(object, deleted) {
@@ -151,7 +186,7 @@ impl State {
             _ if ended => self.forget(key, None),
             Some(node) => {
                 let freed = match is_same {
-                    // It counts in another way from now on.
+                    // The counts of the pod have changed.
                     true => self.unassign(key),
                     false => self.forget(key, None),
                 };
@@ -173,7 +208,7 @@ impl State {
         }
     }
 
-    /// Takes out a pod that is gone, or has ended. Returns whether there is a pod to try.
+    /// Removes a pod that was deleted or has terminated. Returns whether a pod is ready to be scheduled.
     fn forget(&mut self, key: &Key, uid: Option<&str>) -> bool {
         let of_another = |info: &PodInfo| uid.is_some_and(|uid| *info.uid != *uid);
         if self.queue.get(key).is_some_and(|info| !of_another(info))
@@ -193,10 +228,11 @@ impl State {
             return false;
         };
         self.snapshot.unassign(&known.info, &known.node);
+        self.waiting.remove(key);
         true
     }
 
-    /// Counts a pod on a node. Returns whether there is a pod to try: one that wants to be near others.
+    /// Assigns a pod to a node. Returns whether a pod that has an affinity to other pods is ready to be scheduled.
     fn assign(&mut self, info: Arc<PodInfo>, node: String, is_assumed: bool) -> bool {
         self.denominate(&info);
         self.snapshot.assign(&info, &node);
@@ -213,57 +249,77 @@ impl State {
 
     /// Decides about the next pod.
     pub(crate) fn next(&mut self, now: Timestamp) -> Option<Decision> {
+        if let Some(decision) = self.next_waiting(now) {
+            return Some(decision);
+        }
         let pod = self.queue.pop(now)?;
-        let diagnosis = match self.place(&pod) {
-            Ok(node) => {
+        let unplaced = match self.place(&pod) {
+            Ok(choice) => {
                 self.queue.placed(&pod);
-                self.assign(pod.clone(), node.clone(), true);
-                return Some(Decision::Bind(pod, node));
+                self.assign(pod.clone(), choice.node.clone(), true);
+                if choice.is_bound() {
+                    return Some(Decision::Bind(pod, choice.node));
+                }
+                self.snapshot.volumes.assume(&choice);
+                return Some(Decision::BindVolumes(pod, choice));
             }
-            Err(diagnosis) => diagnosis,
+            Err(unplaced) => unplaced,
         };
-        let (diagnosis, candidate) = diagnosis;
-        let message = diagnosis.message();
+        let message = unplaced.diagnosis.message();
         self.queue.fail(&pod, &message, now);
-        Some(match candidate {
-            Some(candidate) => {
+        Some(match (unplaced.candidate, unplaced.missing) {
+            (Some(candidate), _) => {
                 self.nominate(&pod, &candidate.node);
                 Decision::Preempt(pod, message, candidate)
             }
-            None => Decision::Reject(pod, message),
+            (None, Some(claim)) => Decision::Recheck(pod, message, claim),
+            (None, None) => Decision::Reject(pod, message),
         })
     }
 
-    /// Puts back a pod whose binding failed.
+    /// Reports whether a pod is assumed on a node.
+    pub(crate) fn assumes(&self, pod: &PodInfo) -> bool {
+        let known = self.assigned.get(&pod.key);
+        known.is_some_and(|known| known.is_assumed && known.info.uid == pod.uid)
+    }
+
+    /// Returns a pod whose binding failed to the queue.
     pub(crate) fn unbound(&mut self, pod: &Arc<PodInfo>, now: Timestamp) {
-        let assumed = self.assigned.get(&pod.key);
-        if assumed.is_none_or(|known| !known.is_assumed || known.info.uid != pod.uid) {
+        if !self.assumes(pod) {
             return;
         }
         self.unassign(&pod.key);
         self.queue.put((**pod).clone());
-        // It is taken from the front, to be put behind.
+        // Removed from the front, and returned to the end.
         if self.queue.take(&pod.key) {
             self.queue.delay(pod, now);
         }
     }
 
-    fn place(
-        &mut self,
-        pod: &Arc<PodInfo>,
-    ) -> Result<String, (Diagnosis, Option<preemption::Candidate>)> {
-        if let Some(placing) = self.placing.clone() {
-            return self.place_by(&placing, pod).map_err(|d| (d, None));
-        }
+    fn place(&mut self, pod: &Arc<PodInfo>) -> Result<VolumeChoice, Unplaced> {
         let template = pod.template.clone();
+        let mut diagnosis = Diagnosis::new(self.snapshot.node_count());
+        let volumes = match self.snapshot.volumes.of(&template) {
+            Ok(volumes) => volumes,
+            Err(unready) => {
+                diagnosis.exclude_all(unready.message);
+                return Err(Unplaced {
+                    diagnosis,
+                    candidate: None,
+                    missing: unready.missing,
+                });
+            }
+        };
+        if let Some(placing) = self.placing.clone() {
+            return Ok(self.place_by(&placing, pod, &volumes)?);
+        }
         let growth = self.snapshot.growth();
         if let Some((at, diagnosis)) = self.failures.get(&template)
             && *at == growth
         {
-            return Err((diagnosis.clone(), None));
+            return Err(diagnosis.clone().into());
         }
-        let prepared = Prepared::new(&mut self.snapshot, &template);
-        let mut diagnosis = Diagnosis::new(self.snapshot.node_count());
+        let prepared = Prepared::new(&mut self.snapshot, &template, &volumes);
         let mut candidates = Vec::new();
         let mut rejected = Vec::new();
         for (slot, node) in self.snapshot.nodes() {
@@ -275,18 +331,20 @@ impl State {
                 }
             }
         }
-        // The node that victims were removed from is taken if it fits.
+        // The nominated node is used if it fits.
         let nominated = pod.nominated.as_deref().and_then(|n| self.snapshot.slot(n));
         let chosen = match nominated {
             Some(slot) if candidates.contains(&slot) => Some(slot),
             _ => score::best(&mut self.snapshot, &template, &candidates, self.seed),
         };
-        if let Some(node) = chosen.and_then(|slot| self.snapshot.node(slot)) {
-            return Ok(node.name.clone());
+        if let Some(node) = chosen.and_then(|slot| self.snapshot.node(slot))
+            && let Some(choice) = volumes.choose(node)
+        {
+            return Ok(choice);
         }
         let candidate = match rejected.is_empty() {
             true => None,
-            false => match preemption::find(&mut self.snapshot, pod, &rejected) {
+            false => match preemption::find(&mut self.snapshot, (pod, &volumes), &rejected) {
                 Ok(candidate) => Some(candidate),
                 Err(outcome) => {
                     diagnosis.preemption = outcome;
@@ -294,14 +352,24 @@ impl State {
                 }
             },
         };
-        if candidate.is_none() && !template.cares_for_others() && pod.nominated.is_none() {
+        let is_general = !template.cares_for_others() && template.claims.is_empty();
+        if candidate.is_none() && is_general && pod.nominated.is_none() {
             self.remember(template, diagnosis.clone());
         }
-        Err((diagnosis, candidate))
+        Err(Unplaced {
+            diagnosis,
+            candidate,
+            missing: None,
+        })
     }
 
-    /// Asks the filters about a node, on which pods that victims make room for count as well.
-    fn check(&self, prepared: &Prepared, pod: &PodInfo, node: &NodeInfo) -> Result<(), Rejection> {
+    /// Runs the filters for a node, where pods that are nominated to the node count too.
+    fn check(
+        &self,
+        prepared: &Prepared<'_>,
+        pod: &PodInfo,
+        node: &NodeInfo,
+    ) -> Result<(), Rejection> {
         let nominated = self.nominated.get(&node.name).into_iter().flatten();
         let ahead = nominated.filter(|n| n.uid != pod.uid && n.priority() >= pod.priority());
         let mut ahead = ahead.peekable();
@@ -314,7 +382,12 @@ impl State {
         prepared.check(&pod.template, node)
     }
 
-    fn place_by(&self, placing: &Arc<Placing>, pod: &PodInfo) -> Result<String, Diagnosis> {
+    fn place_by(
+        &self,
+        placing: &Arc<Placing>,
+        pod: &PodInfo,
+        volumes: &PodVolumes,
+    ) -> Result<VolumeChoice, Diagnosis> {
         let nodes: Vec<NodeInfo> = self.snapshot.nodes().map(|(_, n)| n.clone()).collect();
         let mut diagnosis = Diagnosis::new(nodes.len());
         let object = self.pods.lister().get_key(&pod.key);
@@ -323,10 +396,19 @@ impl State {
             return Err(diagnosis);
         };
         match placing(&object, &nodes) {
-            Placement::Node(name) if self.snapshot.slot(&name).is_some() => Ok(name),
             Placement::Node(name) => {
-                diagnosis.before = Some(format!("node {name:?} not found"));
-                Err(diagnosis)
+                let node = self.snapshot.slot(&name);
+                let Some(node) = node.and_then(|slot| self.snapshot.node(slot)) else {
+                    diagnosis.before = Some(format!("node {name:?} not found"));
+                    return Err(diagnosis);
+                };
+                let checked = volumes.check(node);
+                volumes.choose(node).ok_or_else(|| {
+                    if let Err(rejection) = checked {
+                        diagnosis.add(&rejection);
+                    }
+                    diagnosis
+                })
             }
             Placement::Unschedulable(reason) => {
                 diagnosis.before = Some(reason);
@@ -357,7 +439,7 @@ impl State {
         });
     }
 
-    /// Takes over the nomination that a pod has on the server.
+    /// Restores the nomination of a pod on the server.
     fn renominate(&mut self, info: &PodInfo) {
         if let Some(node) = info.nominated.clone() {
             self.nominate(&Arc::new(info.clone()), &node);
@@ -368,7 +450,7 @@ impl State {
         if let Some(known) = self.templates.get(&template) {
             return known.clone();
         }
-        // Forgets templates without pods now and then.
+        // Removes templates without pods from time to time.
         if self.templates.len() > 64 && self.templates.len().is_power_of_two() {
             self.templates.retain(|known| Arc::strong_count(known) > 1);
         }
@@ -392,7 +474,7 @@ impl Assigned {
 }
 
 impl Template {
-    /// Reports whether the pods of other templates matter for where these can run.
+    /// Reports whether the placement of this template depends on other pods.
     fn cares_for_others(&self) -> bool {
         self.affinity.pod_affinity.is_some()
             || self.affinity.pod_anti_affinity.is_some()

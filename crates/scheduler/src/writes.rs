@@ -3,15 +3,24 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ObjectReference, Pod};
+use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod};
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kubewright_controller::{
     Client, Result,
     events::{EventDraft, EventType, Recorder},
 };
+use kubewright_informer::Key;
 use serde_json::json;
 
-use crate::{diagnosis, pod::PodInfo};
+use crate::{
+    diagnosis,
+    pod::PodInfo,
+    scheduler::FIELD_MANAGER,
+    volumes::{SELECTED_NODE, VolumeChoice, Written},
+};
+
+/// The annotation of volumes that were bound to a claim by the cluster.
+const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 
 /// Assigns a pod to a node.
 pub(crate) async fn bind(client: &Client, pod: &PodInfo, node: &str) -> Result<(), kube::Error> {
@@ -22,7 +31,7 @@ pub(crate) async fn bind(client: &Client, pod: &PodInfo, node: &str) -> Result<(
         "target": {"kind": "Node", "name": node},
     });
     let path = format!(
-        "/api/v1/namespaces/{}/pods/{}/binding",
+        "/api/v1/namespaces/{}/pods/{}/binding?fieldManager={FIELD_MANAGER}",
         pod.namespace(),
         pod.name()
     );
@@ -32,11 +41,58 @@ pub(crate) async fn bind(client: &Client, pod: &PodInfo, node: &str) -> Result<(
     client.live().request_text(request).await.map(drop)
 }
 
-/// Writes that no node can run a pod, and which node victims are removed from.
+/// Binds volumes to the claims of a pod, and selects the node of those whose volumes are provisioned. Returns the versions
+/// that were written.
+pub(crate) async fn bind_volumes(
+    client: &Client,
+    choice: &VolumeChoice,
+) -> Result<Written, kube::Error> {
+    let mut all = Written::default();
+    let volumes = client.cluster_api::<PersistentVolume>();
+    for (volume, claim) in &choice.bindings {
+        let metadata = &claim.metadata;
+        let mut patch = json!({
+            "metadata": {"resourceVersion": volume.metadata.resource_version},
+            "spec": {"claimRef": {
+                "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                "namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid,
+                "resourceVersion": metadata.resource_version,
+            }},
+        });
+        if !volume.is_meant_for(claim) {
+            patch["metadata"]["annotations"] = json!({BOUND_BY_CONTROLLER: "yes"});
+        }
+        let (name, patch) = (&volume.metadata.name, Patch::Merge(patch));
+        let written = volumes.patch(name, &PatchParams::default(), &patch).await?;
+        let version = written.metadata.resource_version.unwrap_or_default();
+        all.volumes.insert(name.clone(), version);
+    }
+    for claim in &choice.provisioned {
+        let metadata = &claim.metadata;
+        let claims = client.api::<PersistentVolumeClaim>(&metadata.namespace);
+        let patch = Patch::Merge(json!({
+            "metadata": {"uid": metadata.uid, "annotations": {SELECTED_NODE: choice.node}},
+        }));
+        let params = PatchParams::default();
+        let written = claims.patch(&metadata.name, &params, &patch).await?;
+        let key = Key::new(Some(&metadata.namespace), &metadata.name);
+        let version = written.metadata.resource_version.unwrap_or_default();
+        all.claims.insert(key, version);
+    }
+    Ok(all)
+}
+
+/// Reports whether a claim exists on the server.
+pub(crate) async fn has_claim(client: &Client, claim: &Key) -> Result<bool, kube::Error> {
+    let claims = client.api::<PersistentVolumeClaim>(claim.namespace().unwrap_or_default());
+    Ok(claims.get_opt(claim.name()).await?.is_some())
+}
+
+/// Writes the condition of an unschedulable pod, and its nominated node after preemption.
 pub(crate) async fn reject(
     client: &Client,
     pod: &PodInfo,
-    message: &str,
+    (reason, message): (&str, &str),
     nominated: Option<&str>,
     now: Timestamp,
 ) -> Result<(), kube::Error> {
@@ -47,7 +103,7 @@ pub(crate) async fn reject(
     let mut condition = json!({
         "type": "PodScheduled",
         "status": "False",
-        "reason": "Unschedulable",
+        "reason": reason,
         "message": message,
         "lastProbeTime": null,
         "observedGeneration": pod.generation,
@@ -108,7 +164,7 @@ async fn patch(
     gone_is_fine(patched.map(drop))
 }
 
-/// A pod that is gone, or that another has replaced, needs nothing any more.
+/// Ignores that a pod was deleted, or replaced by another one.
 fn gone_is_fine(result: Result<(), kube::Error>) -> Result<(), kube::Error> {
     match result {
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
@@ -116,7 +172,7 @@ fn gone_is_fine(result: Result<(), kube::Error>) -> Result<(), kube::Error> {
     }
 }
 
-/// Writes events in the name of a scheduler.
+/// Writes events on behalf of a scheduler.
 #[derive(Clone)]
 pub(crate) struct Reporter(pub(crate) Arc<BTreeMap<String, Recorder>>);
 
@@ -171,7 +227,7 @@ fn reference(pod: &PodInfo) -> ObjectReference {
     }
 }
 
-/// Returns a time as conditions have it.
+/// Formats a time for a condition.
 fn seconds(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

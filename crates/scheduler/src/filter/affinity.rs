@@ -9,14 +9,14 @@ use crate::{
     snapshot::{Snapshot, selected_by},
 };
 
-/// The domains that other pods attract a pod to, or keep it from.
+/// The topology domains that a pod must run in or avoid because of other pods.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
     required: Vec<Attraction>,
-    /// Whether the pod may be the first of its group: it matches its own terms, and nothing else does.
+    /// Whether the pod may be the first of its group: it matches its own terms, and no other pod does.
     is_first: bool,
     avoided: HashSet<(String, String)>,
-    /// Domains in which an existing pod does not want this one.
+    /// Domains with an existing pod whose anti-affinity excludes this one.
     forbidden: HashSet<(String, String)>,
 }
 
@@ -99,7 +99,7 @@ impl Neighbours {
     }
 }
 
-/// Returns the domains in which pods of a term run.
+/// Returns the domains with pods that match a term.
 fn domains(snapshot: &mut Snapshot, pod: &Template, term: &PodTerm) -> HashSet<String> {
     let Some(selected) = selected_by(term, pod) else {
         return HashSet::new();

@@ -1,4 +1,4 @@
-//! The filter by resources.
+//! The filter by requested resources.
 
 use super::{Reason, Rejection};
 use crate::{node::NodeInfo, pod::Template};
@@ -12,7 +12,7 @@ pub(super) fn fits(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
     let mut check = |name: &str, request: i64, allocatable: i64, requested: i64| {
         if request > 0 && request > allocatable.saturating_sub(requested) {
             reasons.push(format!("Insufficient {name}").into());
-            // More than the whole node has: no other pod is in the way.
+            // The request exceeds the capacity of the node, so that removing pods cannot help.
             is_resolvable &= request <= allocatable;
         }
     };

@@ -1,4 +1,4 @@
-//! Filters by properties of the node: cordoned, taints, labels, ports.
+//! Filters by properties of the node: unschedulable, taints, labels, ports.
 
 use super::Rejection;
 use crate::{
@@ -6,8 +6,11 @@ use crate::{
     pod::{HostPort, Taint, Template},
 };
 
-/// The taint that a cordoned node is treated as having.
+/// The taint of a cordoned node.
 const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+
+/// The reason for nodes with taints that the pod does not tolerate.
+const UNTOLERATED: &str = "node(s) had untolerated taint(s)";
 
 pub(super) fn unschedulable(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
     let taint = || Taint {
@@ -23,19 +26,33 @@ pub(super) fn unschedulable(pod: &Template, node: &NodeInfo) -> Result<(), Rejec
 
 pub(super) fn taints(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
     if has_untolerated(pod, node) {
-        return Err(Rejection::new("node(s) had untolerated taint(s)", false));
+        return Err(Rejection::new(UNTOLERATED, false));
     }
     Ok(())
 }
 
-/// Reports whether a taint keeps the pod away.
+/// Checks the taints with the effect `NoExecute`, which evict running pods.
+pub(crate) fn evicting_taints(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
+    if has_untolerated_effect(pod, node, |effect| effect == "NoExecute") {
+        return Err(Rejection::new(UNTOLERATED, false));
+    }
+    Ok(())
+}
+
+/// Reports whether the node has a taint that the pod does not tolerate.
 pub(super) fn has_untolerated(pod: &Template, node: &NodeInfo) -> bool {
-    let hard = |taint: &&Taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute");
+    has_untolerated_effect(pod, node, |effect| {
+        matches!(effect, "NoSchedule" | "NoExecute")
+    })
+}
+
+fn has_untolerated_effect(pod: &Template, node: &NodeInfo, matters: impl Fn(&str) -> bool) -> bool {
+    let hard = |taint: &&Taint| matters(&taint.effect);
     let untolerated = |taint: &Taint| !pod.tolerations.iter().any(|t| t.tolerates(taint));
     node.taints.iter().filter(hard).any(untolerated)
 }
 
-pub(super) fn affinity(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
+pub(crate) fn affinity(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
     if matches_affinity(pod, node) {
         return Ok(());
     }
@@ -45,7 +62,7 @@ pub(super) fn affinity(pod: &Template, node: &NodeInfo) -> Result<(), Rejection>
     ))
 }
 
-/// Reports whether the node has the labels that the pod requires.
+/// Reports whether the node matches the pod's node selector and required node affinity.
 pub(super) fn matches_affinity(pod: &Template, node: &NodeInfo) -> bool {
     let labels = &node.labels;
     let mut selector = pod.node_selector.iter();
@@ -58,7 +75,7 @@ pub(super) fn matches_affinity(pod: &Template, node: &NodeInfo) -> bool {
         })
 }
 
-pub(super) fn ports(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
+pub(crate) fn ports(pod: &Template, node: &NodeInfo) -> Result<(), Rejection> {
     let taken = |port: &HostPort| node.ports.iter().any(|other| conflicts(port, other));
     if pod.ports.iter().any(taken) {
         return Err(Rejection::new(

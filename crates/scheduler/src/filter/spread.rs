@@ -10,7 +10,7 @@ use crate::{
     snapshot::Snapshot,
 };
 
-/// The constraints of a pod, and the pods in each domain.
+/// The constraints of a pod, and the number of pods in each domain.
 #[derive(Debug, Default)]
 pub(crate) struct Domains(Vec<Domain>);
 
@@ -20,7 +20,7 @@ struct Domain {
     max_skew: i64,
     counts: HashMap<String, i64>,
     least: i64,
-    /// One if the pod itself counts.
+    /// 1 if the pod matches its own constraint.
     own: i64,
 }
 
@@ -69,8 +69,8 @@ impl Domains {
     }
 }
 
-/// Returns the number of matching pods in each domain of a constraint. Nodes that lack one of the keys are left out, and
-/// those that the policies of the constraint exclude.
+/// Returns the number of matching pods in each domain of a constraint. Nodes without one of the topology keys, and nodes that the
+/// policies of the constraint exclude, are left out.
 pub(crate) fn constraint_counts(
     snapshot: &mut Snapshot,
     pod: &Template,

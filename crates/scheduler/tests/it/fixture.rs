@@ -42,7 +42,7 @@ impl Fixture {
         Api::default_namespaced(self.cluster.client())
     }
 
-    /// Creates a node with 4 CPUs, 8 GiB and 10 pods, with changes.
+    /// Creates a node with 4 CPUs, 8 GiB and 10 pods, and applies changes to it.
     pub(crate) async fn node(&self, name: &str, changes: Value) {
         let mut node = json!({
             "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
@@ -63,7 +63,7 @@ impl Fixture {
             .unwrap();
     }
 
-    /// Creates a pod, with changes.
+    /// Creates a pod, and applies changes to it.
     pub(crate) async fn pod(&self, name: &str, changes: Value) {
         let mut pod = json!({
             "metadata": {"name": name},
@@ -74,7 +74,7 @@ impl Fixture {
         self.pods().create(&Default::default(), &pod).await.unwrap();
     }
 
-    /// Returns the node of a pod once everything has settled.
+    /// Returns the node of a pod once the cluster has settled.
     pub(crate) async fn node_of(&self, pod: &str) -> Option<String> {
         self.cluster.settled().await.unwrap();
         self.pods().get(pod).await.unwrap().spec.unwrap().node_name
@@ -89,7 +89,7 @@ impl Fixture {
         nodes
     }
 
-    /// Returns the condition `PodScheduled` once everything has settled.
+    /// Returns the condition `PodScheduled` once the cluster has settled.
     pub(crate) async fn condition(&self, pod: &str) -> PodCondition {
         self.cluster.settled().await.unwrap();
         let status = self.pods().get(pod).await.unwrap().status.unwrap();
@@ -98,7 +98,7 @@ impl Fixture {
         scheduled.next().unwrap_or_default()
     }
 
-    /// Returns the message for which a pod has no node.
+    /// Returns the message of an unschedulable pod.
     pub(crate) async fn message(&self, pod: &str) -> String {
         let condition = self.condition(pod).await;
         assert_eq!(condition.status, "False", "{condition:?}");
@@ -126,7 +126,7 @@ impl Fixture {
     }
 }
 
-/// Containers that request something.
+/// Returns containers with requests.
 pub(crate) fn requests(amounts: Value) -> Value {
     let resources = json!({"requests": amounts, "limits": amounts});
     let container = json!({"name": "c", "image": "nginx", "resources": resources});

@@ -3,5 +3,5 @@
 mod fixture;
 mod placing;
 mod preemption;
-mod rules;
+mod volumes;
 mod waiting;

@@ -1,4 +1,4 @@
-//! The placement of pods.
+//! Placement of pods.
 
 use kubewright_scheduler::{Placement, Scheduler};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Fixture, merge, requests};
 
 #[tokio::test]
-async fn a_pod_is_bound_and_the_event_says_so() {
+async fn pods_are_bound_with_an_event() {
     let fixture = Fixture::start().await;
     fixture.node("n1", json!({})).await;
     fixture.pod("p", json!({})).await;
@@ -49,7 +49,7 @@ async fn pods_are_spread_over_equal_nodes_in_a_fixed_order() {
 }
 
 #[tokio::test]
-async fn another_seed_is_another_order() {
+async fn the_seed_determines_the_order_of_equal_nodes() {
     let mut first = std::collections::BTreeSet::new();
     for seed in 1..6 {
         let fixture = Fixture::with(Scheduler::new().seed(seed)).await;
@@ -143,7 +143,7 @@ fn near(side: &str, app: &str) -> Value {
 }
 
 #[tokio::test]
-async fn affinity_to_pods_brings_them_together_and_apart() {
+async fn affinity_and_anti_affinity_to_pods_hold() {
     let fixture = Fixture::start().await;
     for name in ["n1", "n2"] {
         fixture.node(name, json!({})).await;
@@ -161,7 +161,7 @@ async fn affinity_to_pods_brings_them_together_and_apart() {
     fixture.pod("apart", near("podAntiAffinity", "db")).await;
     let apart = fixture.node_of("apart").await.unwrap();
     assert_ne!(apart, home);
-    // The one that keeps apart keeps others away.
+    // The pod with anti-affinity keeps others away.
     fixture
         .pod("late", json!({"metadata": {"labels": {"app": "db"}}}))
         .await;
@@ -196,7 +196,7 @@ async fn topology_spread_constraints_hold() {
 }
 
 #[tokio::test]
-async fn other_schedulers_keep_their_pods() {
+async fn pods_of_other_schedulers_are_ignored() {
     let fixture = Fixture::with(Scheduler::new().name("one").name("two")).await;
     fixture.node("n1", json!({})).await;
     for name in ["one", "two", "default-scheduler"] {

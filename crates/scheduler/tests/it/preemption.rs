@@ -1,6 +1,6 @@
-//! Pods that make room for more important ones.
+//! Preemption.
 
-use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::api::{policy::v1::PodDisruptionBudget, scheduling::v1::PriorityClass};
 use kube::Api;
 use serde_json::{Value, from_value, json};
 
@@ -10,6 +10,7 @@ async fn classes(fixture: &Fixture) {
     let classes: Api<PriorityClass> = Api::all(fixture.cluster.client());
     for (name, value, policy) in [
         ("low", 10, "PreemptLowerPriority"),
+        ("middle", 100, "PreemptLowerPriority"),
         ("high", 1000, "PreemptLowerPriority"),
         ("polite", 1000, "Never"),
     ] {
@@ -22,13 +23,13 @@ async fn classes(fixture: &Fixture) {
 fn pod(class: &str, cpu: &str) -> Value {
     let mut spec = requests(json!({"cpu": cpu}));
     spec["priorityClassName"] = json!(class);
-    // Without a kubelet nobody else ends them.
+    // Without a kubelet, victims must be removed by the test.
     spec["terminationGracePeriodSeconds"] = json!(0);
     json!({"spec": spec})
 }
 
 #[tokio::test]
-async fn a_less_important_pod_makes_room() {
+async fn less_important_pods_are_preempted() {
     let fixture = Fixture::start().await;
     classes(&fixture).await;
     fixture.node("n1", json!({})).await;
@@ -38,7 +39,7 @@ async fn a_less_important_pod_makes_room() {
     assert_eq!(fixture.nodes_of(&["small", "large"]).await, ["n1", "n1"]);
     fixture.pod("urgent", pod("high", "2")).await;
     assert_eq!(fixture.node_of("urgent").await.as_deref(), Some("n1"));
-    // As few as possible: the small one may stay.
+    // As few victims as possible: the small pod may stay.
     assert!(fixture.exists("small").await && !fixture.exists("large").await);
     let events = fixture.events("large").await;
     let preempted = events
@@ -63,7 +64,7 @@ async fn a_less_important_pod_makes_room() {
 }
 
 #[tokio::test]
-async fn a_victim_with_time_to_end_is_waited_for() {
+async fn the_nominated_node_is_reserved_until_victims_terminate() {
     let fixture = Fixture::start().await;
     classes(&fixture).await;
     fixture.node("n1", json!({})).await;
@@ -89,7 +90,7 @@ async fn a_victim_with_time_to_end_is_waited_for() {
         target.message.as_deref(),
         Some("default-scheduler: preempting to accommodate a higher priority pod")
     );
-    // Nobody less important takes the room meanwhile.
+    // Meanwhile, no less important pod takes the room.
     fixture.pod("thief", pod("low", "3")).await;
     assert_eq!(fixture.node_of("thief").await, None);
     let now = kube::api::DeleteParams::default().grace_period(0);
@@ -99,7 +100,39 @@ async fn a_victim_with_time_to_end_is_waited_for() {
 }
 
 #[tokio::test]
-async fn polite_pods_wait() {
+async fn disruption_budgets_are_violated_only_if_nothing_else_helps() {
+    let fixture = Fixture::start().await;
+    classes(&fixture).await;
+    for name in ["n1", "n2"] {
+        fixture.node(name, json!({})).await;
+    }
+    let budgets: Api<PodDisruptionBudget> = Api::default_namespaced(fixture.cluster.client());
+    let budget = json!({
+        "metadata": {"name": "guard"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}},
+    });
+    let budget = from_value(budget).unwrap();
+    budgets.create(&Default::default(), &budget).await.unwrap();
+    fixture.cluster.settled().await.unwrap();
+    let mut guarded = pod("low", "3");
+    guarded["metadata"] = json!({"labels": {"app": "guarded"}});
+    guarded["spec"]["nodeSelector"] = json!({"kubernetes.io/hostname": "n1"});
+    fixture.pod("guarded", guarded).await;
+    // More important, but nobody guards it.
+    let mut other = pod("middle", "3");
+    other["spec"]["nodeSelector"] = json!({"kubernetes.io/hostname": "n2"});
+    fixture.pod("other", other).await;
+    assert_eq!(fixture.nodes_of(&["guarded", "other"]).await, ["n1", "n2"]);
+    fixture.pod("urgent", pod("high", "2")).await;
+    assert_eq!(fixture.node_of("urgent").await.as_deref(), Some("n2"));
+    assert!(fixture.exists("guarded").await && !fixture.exists("other").await);
+    fixture.pod("next", pod("high", "3")).await;
+    assert_eq!(fixture.node_of("next").await.as_deref(), Some("n1"));
+    assert!(!fixture.exists("guarded").await);
+}
+
+#[tokio::test]
+async fn pods_with_preemption_policy_never_wait() {
     let fixture = Fixture::start().await;
     classes(&fixture).await;
     fixture.node("n1", json!({})).await;

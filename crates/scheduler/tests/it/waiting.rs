@@ -1,4 +1,4 @@
-//! Pods that no node can run: what they are told, and when they are tried again.
+//! Unschedulable pods: their messages, and their retries.
 
 use kube::api::Patch;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 const NO_HELP: &str = "Preemption is not helpful for scheduling";
 
 #[tokio::test]
-async fn without_nodes_the_message_is_short() {
+async fn unschedulable_pods_have_a_condition_and_an_event() {
     let fixture = Fixture::start().await;
     fixture.pod("p", json!({})).await;
     let message = fixture.message("p").await;
@@ -100,7 +100,7 @@ async fn every_filter_has_its_reason() {
 }
 
 #[tokio::test]
-async fn ports_of_the_node_are_given_once() {
+async fn host_ports_are_allocated_once() {
     let fixture = Fixture::start().await;
     fixture.node("n1", json!({})).await;
     fixture.cluster.settled().await.unwrap();
@@ -123,7 +123,7 @@ async fn ports_of_the_node_are_given_once() {
 }
 
 #[tokio::test]
-async fn gated_pods_are_not_tried_until_the_gates_are_gone() {
+async fn pods_with_scheduling_gates_are_not_scheduled() {
     let fixture = Fixture::start().await;
     fixture.node("n1", json!({})).await;
     fixture
@@ -146,7 +146,7 @@ async fn gated_pods_are_not_tried_until_the_gates_are_gone() {
 }
 
 #[tokio::test]
-async fn pods_are_tried_again_when_a_node_comes_or_changes() {
+async fn unschedulable_pods_are_retried_when_nodes_change() {
     let fixture = Fixture::start().await;
     fixture.pod("a", json!({})).await;
     fixture
@@ -180,7 +180,7 @@ async fn pods_are_tried_again_when_a_node_comes_or_changes() {
 }
 
 #[tokio::test]
-async fn room_that_becomes_free_goes_to_the_first_that_waits() {
+async fn released_resources_go_to_the_first_waiting_pod() {
     let fixture = Fixture::start().await;
     fixture
         .node("n1", json!({"status": {"allocatable": {"pods": "1"}}}))
@@ -194,7 +194,7 @@ async fn room_that_becomes_free_goes_to_the_first_that_waits() {
     let now = kube::api::DeleteParams::default().grace_period(0);
     fixture.pods().delete("a", &now).await.unwrap();
     assert_eq!(fixture.nodes_of(&["b", "c"]).await, ["n1", ""]);
-    // A pod that has ended needs no room.
+    // A terminated pod needs no resources.
     let ended = Patch::Merge(json!({"status": {"phase": "Succeeded"}}));
     fixture
         .pods()
@@ -205,7 +205,7 @@ async fn room_that_becomes_free_goes_to_the_first_that_waits() {
 }
 
 #[tokio::test]
-async fn the_transition_time_stays_while_the_pod_waits() {
+async fn the_transition_time_is_kept_while_the_pod_waits() {
     let fixture = Fixture::start().await;
     fixture
         .pod("p", json!({"spec": {"nodeSelector": {"a": "b"}}}))
@@ -218,7 +218,7 @@ async fn the_transition_time_stays_while_the_pod_waits() {
 }
 
 #[tokio::test]
-async fn a_burst_that_does_not_fit_is_told_once_each() {
+async fn each_pod_of_an_unschedulable_burst_gets_one_event() {
     let fixture = Fixture::start().await;
     fixture
         .node("n1", json!({"status": {"allocatable": {"pods": "5"}}}))
