@@ -1,10 +1,10 @@
-//! [`Behavior`]: what a container does, as data.
+//! [`Behavior`]: what a container does, described as data.
 
 use std::{sync::Arc, time::Duration};
 
 use crate::image::Image;
 
-/// The behavior of the containers of an image. The node does the rest: pulls, restarts, probes, deletion.
+/// The behavior of the containers of an image. The node handles pulls, restarts, probes and deletion.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,12 +20,14 @@ use crate::image::Image;
 pub struct Behavior {
     pub(crate) run: Run,
     pub(crate) pull_error: Option<String>,
-    /// The number of pulls that fail; all of them if there is no number.
+    /// The number of pulls that fail; `None` if all of them do.
     pub(crate) pull_failures: Option<u32>,
     pub(crate) pull_time: Duration,
     pub(crate) start_time: Duration,
     pub(crate) ready_after: Duration,
     pub(crate) unhealthy_after: Option<Duration>,
+    /// The times for which readiness probes succeed and fail in turn.
+    pub(crate) flaps: Option<(Duration, Duration)>,
     pub(crate) ignores_stop: bool,
     pub(crate) logs: Vec<String>,
 }
@@ -48,6 +50,7 @@ impl Behavior {
             start_time: Duration::ZERO,
             ready_after: Duration::ZERO,
             unhealthy_after: None,
+            flaps: None,
             ignores_stop: false,
             logs: Vec::new(),
         }
@@ -58,7 +61,7 @@ impl Behavior {
         Self::new(Run::Forever)
     }
 
-    /// Ends with an exit code, at once unless [`after`](Self::after) says otherwise.
+    /// Exits with a code, immediately unless [`after`](Self::after) sets a running time.
     pub fn exits(code: i32) -> Self {
         Self::new(Run::Exit {
             after: Duration::ZERO,
@@ -71,7 +74,7 @@ impl Behavior {
         Self::new(Run::Function(Arc::new(image)))
     }
 
-    /// Cannot be pulled.
+    /// Makes every pull of the image fail with an error.
     pub fn fails_to_pull(error: impl Into<String>) -> Self {
         Self {
             pull_error: Some(error.into()),
@@ -79,7 +82,7 @@ impl Behavior {
         }
     }
 
-    /// Lets a container that [exits](Self::exits) run for a time first.
+    /// Runs a container that [exits](Self::exits) for a time first.
     pub fn after(mut self, time: Duration) -> Self {
         if let Run::Exit { after, .. } = &mut self.run {
             *after = time;
@@ -87,31 +90,46 @@ impl Behavior {
         self
     }
 
-    /// Can be pulled after it failed that many times. See [`fails_to_pull`](Self::fails_to_pull).
+    /// Limits the number of pulls that fail; the next one succeeds. See [`fails_to_pull`](Self::fails_to_pull).
     pub fn pull_failures(mut self, times: u32) -> Self {
         self.pull_failures = Some(times);
         self
     }
 
-    /// Takes a time to be pulled.
+    /// Sets the duration of a pull.
     pub fn pulled_after(mut self, time: Duration) -> Self {
         self.pull_time = time;
         self
     }
 
-    /// Takes a time to start.
+    /// Sets the time that a container takes to start.
     pub fn starts_after(mut self, time: Duration) -> Self {
         self.start_time = time;
         self
     }
 
-    /// Answers readiness and startup probes with success after it has run for a time.
+    /// Fails readiness and startup probes until the container has run for a time.
     pub fn ready_after(mut self, time: Duration) -> Self {
         self.ready_after = time;
         self
     }
 
-    /// Answers liveness probes with failure after it has run for a time.
+    /// Makes readiness probes succeed for a time and fail for another, in turn, once the container is
+    /// [ready](Self::ready_after).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_nodes::Behavior;
+    ///
+    /// let flaky = Behavior::runs().flaps(Duration::from_secs(30), Duration::from_secs(10));
+    /// # let _ = flaky;
+    /// ```
+    pub fn flaps(mut self, ready: Duration, unready: Duration) -> Self {
+        self.flaps = Some((ready, unready));
+        self
+    }
+
+    /// Fails liveness probes once the container has run for a time.
     pub fn unhealthy_after(mut self, time: Duration) -> Self {
         self.unhealthy_after = Some(time);
         self
@@ -123,7 +141,7 @@ impl Behavior {
         self
     }
 
-    /// Writes lines to its log when it starts.
+    /// Writes lines to the log when the container starts.
     pub fn logs<T: Into<String>>(mut self, lines: impl IntoIterator<Item = T>) -> Self {
         self.logs = lines.into_iter().map(Into::into).collect();
         self

@@ -1,7 +1,12 @@
 //! Failures on demand: [`NodeControl`] and [`ContainerControl`].
 
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::Node;
+use kube::{Api, api::Patch};
 use kubewright_controller::Request;
 use kubewright_informer::Key;
+use serde_json::json;
 
 use crate::{
     log_options::{LogError, LogOptions},
@@ -26,7 +31,7 @@ pub enum Pressure {
 #[error("no node runs {0}")]
 pub struct NotRunning(String);
 
-/// Controls a simulated node. Every function returns when its effect is in the store.
+/// Controls a simulated node. Every method returns once its effect is in the store.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -40,8 +45,8 @@ pub struct NotRunning(String);
 /// nodes.add_to(&manager).unwrap();
 /// let _running = cluster.run(&manager);
 /// nodes.ready().await;
-/// nodes.node("node-1").pressure(Pressure::Memory, true).await;
-/// nodes.node("node-1").go_silent();
+/// nodes.node("node-1").begin_pressure(Pressure::Memory).await;
+/// nodes.node("node-1").go_silent().await;
 /// # });
 /// ```
 pub struct NodeControl<'a> {
@@ -49,7 +54,7 @@ pub struct NodeControl<'a> {
     name: String,
 }
 
-/// Controls a container of a simulated node. Every function returns when its effect is in the store.
+/// Controls a container of a simulated node. Every method returns once its effect is in the store.
 pub struct ContainerControl<'a> {
     nodes: &'a Nodes,
     key: Key,
@@ -57,7 +62,7 @@ pub struct ContainerControl<'a> {
 }
 
 impl Nodes {
-    /// Returns the control of a node.
+    /// Returns a handle that controls a node.
     pub fn node(&self, name: impl Into<String>) -> NodeControl<'_> {
         NodeControl {
             nodes: self,
@@ -65,7 +70,41 @@ impl Nodes {
         }
     }
 
-    /// Returns the control of a container.
+    /// Removes a node, as when its machine is returned to a cloud: its containers end, and its Node object is deleted. Pods
+    /// stay until a controller deletes them. Does nothing if there is no such node.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the nodes have not been added to a manager, or if the server refuses the deletion.
+    pub async fn remove(&self, name: &str) -> Result<(), kube::Error> {
+        let client = self.0.client()?;
+        let now = (self.0.clock())();
+        let Some(node) = self.0.nodes.lock().remove(name) else {
+            return Ok(());
+        };
+        let pods: Vec<(Key, Known)> = {
+            let mut pods = self.0.pods.lock();
+            let gone = pods.extract_if(|_, known| known.state.lock().node == node.name);
+            gone.collect()
+        };
+        for (key, known) in pods {
+            let ip = {
+                let mut state = known.state.lock();
+                state.kill_all(now);
+                state.ip
+            };
+            if let Some(ip) = ip {
+                self.0.network.release(ip, &key);
+            }
+        }
+        let nodes: Api<Node> = Api::all(client);
+        match nodes.delete(name, &Default::default()).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            deleted => deleted.map(drop),
+        }
+    }
+
+    /// Returns a handle that controls a container.
     pub fn container(&self, namespace: &str, pod: &str, name: &str) -> ContainerControl<'_> {
         ContainerControl {
             nodes: self,
@@ -74,7 +113,7 @@ impl Nodes {
         }
     }
 
-    /// Evicts a pod from its node, as for lack of a resource: it fails with the reason `Evicted`.
+    /// Evicts a pod from its node, as under resource pressure: the pod fails with the reason `Evicted`.
     ///
     /// # Errors
     ///
@@ -101,7 +140,7 @@ impl Nodes {
         known.ok_or_else(|| NotRunning(format!("pod {key}")))
     }
 
-    /// Changes the state of a pod, and waits until what follows has been written.
+    /// Changes the state of a pod, and waits until the consequences have been written.
     async fn ask(&self, key: &Key, known: &Known, change: impl FnOnce(&mut crate::pod::PodState)) {
         let asked = {
             let mut state = known.state.lock();
@@ -121,7 +160,7 @@ impl Nodes {
         self.0.until(is_done).await;
     }
 
-    /// Reports whether a node writes anything.
+    /// Reports whether a node is alive and writes.
     fn is_alive(&self, node: &str) -> bool {
         self.0
             .nodes
@@ -130,7 +169,7 @@ impl Nodes {
             .is_some_and(|node| node.is_alive)
     }
 
-    /// Reports whether a pod is still there.
+    /// Reports whether the node still has the pod.
     fn knows(&self, key: &Key, known: &Known) -> bool {
         let pods = self.0.pods.lock();
         pods.get(key).is_some_and(|now| now.uid == known.uid)
@@ -138,25 +177,42 @@ impl Nodes {
 }
 
 impl NodeControl<'_> {
-    /// Stops everything that the node writes: its containers go on, but nobody hears of them.
-    pub fn go_silent(&self) {
+    /// Silences the node: its containers keep running, but it writes nothing, and stops renewing its lease.
+    ///
+    /// The node lifecycle controller reacts after 50 seconds of the cluster's time.
+    pub async fn go_silent(&self) {
         if let Some(node) = self.nodes.0.nodes.lock().get_mut(&self.name) {
             node.is_alive = false;
         }
+        self.lease_has_ended().await;
     }
 
     /// Stops the node and all its containers.
-    pub fn crash(&self, now: jiff::Timestamp) {
-        self.go_silent();
+    pub async fn crash(&self) {
+        let now = (self.nodes.0.clock())();
         if let Some(node) = self.nodes.0.nodes.lock().get_mut(&self.name) {
+            node.is_alive = false;
             node.crashed = Some(now);
         }
         for (_, known) in self.pods() {
             known.state.lock().kill_all(now);
         }
+        self.lease_has_ended().await;
     }
 
-    /// Brings a node back. It writes what has happened meanwhile; containers of one that crashed are started again.
+    /// Waits until the lease of a node that fell silent no longer counts as renewed.
+    async fn lease_has_ended(&self) {
+        self.nodes.0.wake_node(&self.name).await;
+        let shared = &self.nodes.0;
+        let is_noted = || {
+            let nodes = shared.nodes.lock();
+            let node = nodes.get(&self.name);
+            node.is_none_or(|node| node.is_alive || !node.has_lease)
+        };
+        shared.until(is_noted).await;
+    }
+
+    /// Brings a node back. It writes what changed in the meantime, and restarts its containers if it had crashed.
     pub async fn come_back(&self) {
         if let Some(node) = self.nodes.0.nodes.lock().get_mut(&self.name) {
             node.is_alive = true;
@@ -170,14 +226,47 @@ impl NodeControl<'_> {
         }
     }
 
-    /// Sets whether the node lacks a resource.
-    pub async fn pressure(&self, pressure: Pressure, lacks: bool) {
+    /// Cordons the node, as `kubectl cordon` does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the nodes have not been added to a manager, or if there is no such Node object.
+    pub async fn cordon(&self) -> Result<(), kube::Error> {
+        self.set_unschedulable(Some(true)).await
+    }
+
+    /// Makes the node schedulable again, as `kubectl uncordon` does.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`cordon`](Self::cordon) does.
+    pub async fn uncordon(&self) -> Result<(), kube::Error> {
+        self.set_unschedulable(None).await
+    }
+
+    async fn set_unschedulable(&self, unschedulable: Option<bool>) -> Result<(), kube::Error> {
+        let patch = Patch::Merge(json!({"spec": {"unschedulable": unschedulable}}));
+        let nodes: Api<Node> = Api::all(self.nodes.0.client()?);
+        nodes.patch(&self.name, &Default::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// Makes the node lack a resource, as its conditions then say.
+    pub async fn begin_pressure(&self, pressure: Pressure) {
+        self.change_pressure(|lacking| lacking.insert(pressure))
+            .await;
+    }
+
+    /// Ends the lack of a resource.
+    pub async fn end_pressure(&self, pressure: Pressure) {
+        self.change_pressure(|lacking| lacking.remove(&pressure))
+            .await;
+    }
+
+    async fn change_pressure(&self, change: impl FnOnce(&mut BTreeSet<Pressure>) -> bool) {
         if let Some(node) = self.nodes.0.nodes.lock().get_mut(&self.name) {
-            match lacks {
-                true => node.pressure.insert(pressure),
-                false => node.pressure.remove(&pressure),
-            };
-            // What it shows is written again.
+            change(&mut node.pressure);
+            // The conditions of the node are written again.
             node.is_registered = false;
         }
         self.nodes.0.wake_node(&self.name).await;
@@ -206,7 +295,7 @@ impl ContainerControl<'_> {
             .await
     }
 
-    /// Ends the container because it used too much memory.
+    /// Ends the container with the reason `OOMKilled`.
     ///
     /// # Errors
     ///
@@ -216,24 +305,57 @@ impl ContainerControl<'_> {
             .await
     }
 
-    /// Sets whether a probe fails, whatever the container does.
+    /// Makes a probe fail, regardless of the container's behavior.
     ///
     /// # Errors
     ///
     /// Fails if no node runs the container.
-    pub async fn fail_probe(&self, kind: ProbeKind, fails: bool) -> Result<(), NotRunning> {
-        self.change(|container| container.forced.failing[kind as usize] = fails)
+    pub async fn fail_probe(&self, kind: ProbeKind) -> Result<(), NotRunning> {
+        self.change(|container| container.forced.failing[kind as usize] = true)
             .await
     }
 
-    /// Sets whether the container is kept from starting.
+    /// Lets the container's behavior decide about a probe again.
     ///
     /// # Errors
     ///
     /// Fails if no node runs the container.
-    pub async fn hold_start(&self, holds: bool) -> Result<(), NotRunning> {
-        self.change(|container| container.forced.holds_start = holds)
+    pub async fn restore_probe(&self, kind: ProbeKind) -> Result<(), NotRunning> {
+        self.change(|container| container.forced.failing[kind as usize] = false)
             .await
+    }
+
+    /// Holds back further starts of the container.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no node runs the container.
+    pub async fn hold_start(&self) -> Result<(), NotRunning> {
+        self.change(|container| container.forced.holds_start = true)
+            .await
+    }
+
+    /// Lets the container start again.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no node runs the container.
+    pub async fn release_start(&self) -> Result<(), NotRunning> {
+        self.change(|container| container.forced.holds_start = false)
+            .await
+    }
+
+    /// Runs a command in the container, and returns its exit code and the end of its output.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no node runs the container.
+    pub async fn execute(&self, command: &[&str]) -> Result<(i32, String), NotRunning> {
+        let (known, at) = self.find()?;
+        let inside = self.nodes.0.inside(&self.key, &known, at).await;
+        let unknown = || NotRunning(format!("container {} of pod {}", self.name, self.key));
+        let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
+        Ok(inside.ok_or_else(unknown)?.check(&command).await)
     }
 
     /// Returns the log of the container.
@@ -245,7 +367,7 @@ impl ContainerControl<'_> {
         Ok(options.print(&self.log(options)?))
     }
 
-    /// Waits until the container has written a line with that text. Returns false if it ended without.
+    /// Waits until the container has logged a line that contains a text. Returns false if it ended without such a line.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! The kubelet of all nodes: looks at a pod, and writes what has changed.
+//! The kubelet of all nodes: advances the state of a pod, and writes its status.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use http::{Request as HttpRequest, header::CONTENT_TYPE};
@@ -11,33 +11,36 @@ use kubewright_controller::{
     Action, Clock, Context, ErrorExt, Request, Result,
     events::{EventDraft, EventType, Recorder},
 };
-use kubewright_informer::{SharedInformer, StoredObject, compare_resource_versions};
+use kubewright_informer::{Key, SharedInformer, StoredObject, compare_resource_versions};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
 use crate::{
     image::{Container, Image},
-    nodes::{FIELD_MANAGER, Known, Shared},
+    nodes::{FIELD_MANAGER, Known, NodeState, Shared},
     pod::{
-        PodEvent, PodState, Surroundings,
-        plan::{Plan, Reference},
+        Checked, HookKind, PodEvent, PodState, ProbeKind, Surroundings,
+        plan::Plan,
+        requirement::{Found, Problem},
     },
 };
 
 /// The exit code of a function that panicked.
 const PANICKED: i32 = 134;
 
-/// The number of writes about one pod before others get their turn.
+/// The largest number of consecutive writes for one pod, after which other pods get their turn.
 const MOST_ROUNDS: usize = 8;
 
 pub(crate) struct Kubelet {
     pub(crate) nodes: Arc<Shared>,
     pub(crate) cache: SharedInformer<()>,
+    /// The nodes as the server shows them.
+    pub(crate) objects: SharedInformer<()>,
     pub(crate) recorder: Recorder,
     pub(crate) clock: Clock,
 }
 
-/// The result of handling a pod.
+/// The result of one pass over a pod.
 struct Look {
     patch: Option<(Vec<u8>, u64)>,
     events: Vec<PodEvent>,
@@ -46,9 +49,11 @@ struct Look {
     is_finished: bool,
     recorder: Recorder,
     functions: Vec<(usize, Arc<dyn Image>, Container)>,
+    probes: Vec<(usize, ProbeKind)>,
+    hooks: Vec<(usize, HookKind)>,
 }
 
-/// Looks at a pod.
+/// Reconciles a pod.
 pub(crate) async fn sync(
     kubelet: Arc<Kubelet>,
     context: Context,
@@ -65,24 +70,28 @@ impl Kubelet {
             return Ok(Action::done());
         };
         if self.is_behind(&object) {
-            // It may have caught up before the event was asked for.
+            // The cache may have caught up in the meantime.
             match self.cached(request) {
                 Some(newer) if !self.is_behind(&newer) => object = newer,
                 _ => return Ok(Action::done()),
             }
         }
         let plan = Plan::read(&object).map_err(kubewright_controller::Error::terminal)?;
-        let Some(known) = self.known(&plan, context.now()) else {
+        let Some(known) = self.known(&object, &plan, context.now()) else {
             return Ok(Action::done());
         };
         let mut due = None;
         for _ in 0..MOST_ROUNDS {
-            let missing = self.missing(context, &plan, &known).await?;
-            let Some(look) = self.look(&plan, &known, &missing, context.now()) else {
+            let problems = self.problems(context, &plan, &known).await?;
+            let look = self.look((&plan, &object), &known, &problems, context.now());
+            let Some(look) = look else {
                 return Ok(Action::done());
             };
             for (i, image, container) in look.functions {
                 start(&known, i, &*image, container);
+            }
+            for (i, kind) in look.hooks {
+                self.nodes.spawn_hook(&plan.key, &known, i, kind);
             }
             for event in look.events {
                 look.recorder.send_when_ready(draft(&plan, event)).await;
@@ -97,7 +106,15 @@ impl Kubelet {
                 self.delete(context, &plan).await?;
                 break;
             }
-            if !look.again {
+            for (i, kind) in &look.probes {
+                let failure = self.nodes.check(&plan, &known, *i, *kind).await;
+                let mut state = known.state.lock();
+                if let Some(container) = state.containers.get_mut(*i) {
+                    let kind = *kind;
+                    container.checked = Some(Box::new(Checked { kind, failure }));
+                }
+            }
+            if !look.again && look.probes.is_empty() {
                 break;
             }
             due = Some(context.now());
@@ -116,7 +133,7 @@ impl Kubelet {
         })
     }
 
-    /// Returns a pod as the cache shows it, and forgets one that it does not.
+    /// Returns a pod from the cache. A pod that is not in the cache is forgotten.
     fn cached(&self, request: &Request) -> Option<Arc<StoredObject>> {
         let object = self.cache.indexer().get(request.key().as_str());
         if object.is_none() {
@@ -125,7 +142,7 @@ impl Kubelet {
         object
     }
 
-    /// Reports whether the cache does not show the last write yet. The event that shows it is then looked at.
+    /// Reports whether the cache lags behind the last write. The event of that write then triggers another pass.
     fn is_behind(&self, object: &StoredObject) -> bool {
         let known = self.nodes.pods.lock().get(object.key()).cloned();
         let Some(known) = known.filter(|known| *known.uid == *object.uid()) else {
@@ -137,8 +154,8 @@ impl Kubelet {
         state.is_awaited
     }
 
-    /// Returns the state of a pod that runs on one of the nodes.
-    fn known(&self, plan: &Plan, now: Timestamp) -> Option<Known> {
+    /// Returns the state of a pod that runs on one of our nodes.
+    fn known(&self, object: &StoredObject, plan: &Plan, now: Timestamp) -> Option<Known> {
         let name = {
             let nodes = self.nodes.nodes.lock();
             let node = nodes
@@ -151,7 +168,8 @@ impl Kubelet {
         if let Some(known) = found {
             return Some(known.clone());
         }
-        let state = PodState::new(plan, name.clone(), now);
+        let mut state = PodState::new(plan, name.clone(), now);
+        self.admit(object, &mut state);
         let ip = state.ip;
         let new = Known {
             uid: plan.uid.as_str().into(),
@@ -160,21 +178,79 @@ impl Kubelet {
         let replaced = pods.insert(plan.key.clone(), new.clone());
         drop(pods);
         if let Some(replaced) = replaced {
-            self.release(&replaced);
+            self.release(&plan.key, &replaced);
         }
         let mut nodes = self.nodes.nodes.lock();
         if let (Some(ip), Some(node)) = (ip, nodes.get_mut(&*name)) {
             node.range.occupy(ip);
+            self.nodes.network.assign(ip, &plan.key);
         }
         Some(new)
     }
 
-    /// Lets the state machine do what is due. Returns `None` if the node is gone.
+    /// Admits a new pod to its node, or rejects it. A pod that has started already stays.
+    fn admit(&self, object: &StoredObject, state: &mut PodState) {
+        if state.phase.is_terminal() {
+            return;
+        }
+        let shown = self.objects.indexer().get(&state.node);
+        let mut nodes = self.nodes.nodes.lock();
+        let Some(node) = nodes.get_mut(&*state.node) else {
+            return;
+        };
+        let is_known = shown.is_some_and(|shown| node.admission.update(&shown).is_ok());
+        if !is_known || state.written.is_some() {
+            node.admission.keep(object);
+        } else if let Err(rejection) = node.admission.admit(object) {
+            state.reject(rejection);
+        }
+    }
+
+    /// Begins a resize of a pod if its node has room for it, and otherwise notes why not.
+    fn resize(
+        &self,
+        node: &mut NodeState,
+        plan: &Plan,
+        object: &StoredObject,
+        state: &mut PodState,
+        now: Timestamp,
+    ) -> Option<PodEvent> {
+        state.note_resources(plan);
+        if !state.is_resized(plan) {
+            state.take_resize_back();
+            return None;
+        }
+        if let Some(shown) = self.objects.indexer().get(&state.node)
+            && let Err(error) = node.admission.update(&shown)
+        {
+            tracing::debug!(%error, node = %state.node, "cannot decode a node");
+        }
+        let decision = node.admission.resize(object);
+        if decision.is_ok() {
+            node.deferred.remove(&plan.key);
+            // Others may need less than it did.
+            self.retry_resizes(node);
+        } else {
+            node.deferred.insert(plan.key.clone());
+        }
+        state.begin_resize(plan, decision, now)
+    }
+
+    /// Looks again at the pods of a node whose resizes wait for room.
+    fn retry_resizes(&self, node: &mut NodeState) {
+        for key in std::mem::take(&mut node.deferred) {
+            let request = Request::new(key.namespace().unwrap_or_default(), key.name());
+            let wake = self.nodes.wake.clone();
+            tokio::spawn(async move { wake.send(request).await });
+        }
+    }
+
+    /// Runs the state machine. Returns `None` if the node no longer exists.
     fn look(
         &self,
-        plan: &Plan,
+        (plan, object): (&Plan, &StoredObject),
         known: &Known,
-        missing: &[Reference],
+        problems: &[Problem],
         now: Timestamp,
     ) -> Option<Look> {
         let mut nodes = self.nodes.nodes.lock();
@@ -185,7 +261,11 @@ impl Kubelet {
             state.written.is_some() && plan.deletion.is_none() && !state.phase.is_terminal();
         if starts && state.ip.is_none() && !plan.spec.host_network {
             state.ip = node.range.take();
+            if let Some(ip) = state.ip {
+                self.nodes.network.assign(ip, &plan.key);
+            }
         }
+        let resized = self.resize(node, plan, object, &mut state, now);
         let recorder = node
             .recorder
             .get_or_insert_with(|| self.recorder.on_host(&node.name));
@@ -194,12 +274,24 @@ impl Kubelet {
             now,
             images: &self.nodes.images,
             present: &mut node.images,
-            missing,
+            problems,
             wake: &self.nodes.wake,
             clock: &self.clock,
+            network: &self.nodes.network,
+            host: node.ip,
         };
-        let outcome = state.advance(plan, &mut around);
-        let patch = state.patch(plan, &node.ip, now);
+        let mut outcome = state.advance(plan, &mut around);
+        if node.images.len() != node.shown_images && node.images_due.is_none() {
+            // A full channel wakes the node later: with the next pod.
+            let request = Request::cluster_scoped(&node.name);
+            self.nodes.wake_node.try_send(request);
+        }
+        outcome.events.extend(resized);
+        if state.phase.is_terminal() {
+            node.admission.remove(&plan.uid);
+            self.retry_resizes(node);
+        }
+        let patch = state.patch(plan, &node.ip.to_string(), now);
         Some(Look {
             patch,
             events: outcome.events,
@@ -208,10 +300,12 @@ impl Kubelet {
             is_finished: state.is_finished(),
             recorder,
             functions: outcome.functions,
+            probes: outcome.probes,
+            hooks: outcome.hooks,
         })
     }
 
-    /// Writes the status. Returns false if the pod is gone.
+    /// Writes the status. Returns false if the pod no longer exists.
     async fn write(
         &self,
         context: &Context,
@@ -239,7 +333,7 @@ impl Kubelet {
         }
     }
 
-    /// Removes a pod of which nothing runs any more from the server.
+    /// Deletes a pod from the server once all its containers have ended.
     async fn delete(&self, context: &Context, plan: &Plan) -> Result<()> {
         let params = DeleteParams {
             grace_period_seconds: Some(0),
@@ -249,64 +343,78 @@ impl Kubelet {
             }),
             ..DeleteParams::default()
         };
-        let pods = context.client().api::<Pod>(plan.namespace());
-        match pods.delete(plan.key.name(), &params).await {
+        let client = context.client();
+        match client.delete_key::<Pod>(&plan.key, &params).await {
             Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error.into()),
             _ => Ok(()),
         }
     }
 
-    /// Returns the objects that a pod needs to start and that do not exist.
-    async fn missing(
+    /// Returns the reasons for which a pod or its containers cannot start yet: objects that do not exist, or lack something.
+    async fn problems(
         &self,
         context: &Context,
         plan: &Plan,
         known: &Known,
-    ) -> Result<Vec<Reference>> {
-        let starts = {
+    ) -> Result<Vec<Problem>> {
+        let (starts, is_mounted) = {
             let state = known.state.lock();
-            state.written.is_some() && !state.was_initialized || state.is_waiting()
+            let starts = state.written.is_some() && !state.was_initialized || state.is_waiting();
+            (starts, state.has_sandbox)
         };
         if !starts || plan.deletion.is_some() {
             return Ok(Vec::new());
         }
-        let mut missing = Vec::new();
-        for reference in plan.references() {
-            let (namespace, plural, name) = (plan.namespace(), reference.plural, &reference.name);
+        let needed = plan.requirements(is_mounted);
+        let mut asked = HashSet::new();
+        let mut found = Found::default();
+        for one in &needed {
+            let id = (one.kind, one.name.clone());
+            if !asked.insert(id.clone()) {
+                continue;
+            }
+            let (namespace, plural, name) = (plan.namespace(), one.kind.plural(), &one.name);
             let path = format!("/api/v1/namespaces/{namespace}/{plural}/{name}");
             let request = HttpRequest::get(path).body(Vec::new());
             let request = request.map_err(kube::Error::HttpError)?;
-            match context.client().live().request::<Written>(request).await {
-                Ok(_) => {}
-                Err(error) if error.is_not_found() => missing.push(reference),
+            match context.client().live().request(request).await {
+                Ok(object) => drop(found.insert(id, object)),
+                Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(missing)
+        Ok(plan.problems(&needed, &found))
     }
 
-    /// Forgets a pod that the server has forgotten.
+    /// Forgets a pod that was deleted from the server.
     fn forget(&self, request: &Request) {
         let known = self.nodes.pods.lock().remove(request.key());
         if let Some(known) = known {
-            self.release(&known);
+            self.release(request.key(), &known);
         }
     }
 
-    fn release(&self, known: &Known) {
+    fn release(&self, key: &Key, known: &Known) {
         let (node, ip) = {
             let mut state = known.state.lock();
             state.kill_all((self.clock)());
             (state.node.clone(), state.ip)
         };
         let mut nodes = self.nodes.nodes.lock();
-        if let (Some(node), Some(ip)) = (nodes.get_mut(&*node), ip) {
+        let Some(node) = nodes.get_mut(&*node) else {
+            return;
+        };
+        node.admission.remove(&known.uid);
+        node.deferred.remove(key);
+        self.retry_resizes(node);
+        if let Some(ip) = ip {
+            self.nodes.network.release(ip, key);
             node.range.free(ip);
         }
     }
 }
 
-/// Starts the function of an image in a task of its own.
+/// Starts the function of an image in its own task.
 fn start(known: &Known, i: usize, image: &dyn Image, container: Container) {
     let running = std::panic::catch_unwind(AssertUnwindSafe(|| image.run(container.clone())));
     let task = tokio::spawn(async move {
@@ -331,7 +439,7 @@ fn start(known: &Known, i: usize, image: &dyn Image, container: Container) {
     }
 }
 
-/// The response to a write, of which only the version matters.
+/// The response to a write; only the version is decoded.
 #[derive(Deserialize)]
 struct Written {
     #[serde(default)]
@@ -360,7 +468,7 @@ fn draft(plan: &Plan, event: PodEvent) -> EventDraft {
             true => EventType::Warning,
             false => EventType::Normal,
         },
-        reason: event.reason.to_owned(),
+        reason: event.reason.into_owned(),
         action: None,
         note: event.message,
         annotations: Default::default(),

@@ -1,4 +1,4 @@
-//! Simulated nodes: pods are scheduled to them, run, become ready, fail and end as on nodes with a kubelet.
+//! Simulated nodes: pods that are bound to them run, become ready, fail and terminate as on nodes with a kubelet.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -28,41 +28,57 @@
 //! # });
 //! ```
 //!
-//! The state machine of a pod is fixed and is that of a kubelet: pulls, init containers and sidecars, probes, restarts with
-//! growing waits, graceful deletion. What a container does is chosen by its image: [`Behavior`] as data, or a Rust function
-//! ([`Image`]). Everything happens by the clock of the cluster; what takes time is due in the queue of a controller, so nothing
-//! is polled, and an idle cluster does nothing.
+//! The state machine of a pod is that of a kubelet: pulls, init containers and sidecars, probes, restarts with exponential
+//! backoff, graceful deletion. The image of a container selects its behavior: a [`Behavior`], which is data, or an [`Image`],
+//! which is a Rust function. Time is that of the cluster's clock. Delays are entries in the queue of a controller, so that
+//! nothing is polled and an idle cluster does no work.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `nodes` | [`Nodes`]: the nodes of a cluster, and adding them to a manager |
 //! | `shape` | [`NodeShape`]: the properties of a node |
-//! | `registration` | nodes register, report their status, and have leases |
-//! | `kubelet` | looks at a pod, and writes what has changed |
+//! | `registration` | registration, status and leases of nodes |
+//! | `kubelet` | reconciles a pod: advances its state and writes its status |
 //! | `pod` | the state machine of a pod, and its status |
-//! | `image`, `behavior` | [`Images`], [`Behavior`], [`Image`]: what containers do |
+//! | `image`, `behavior` | [`Images`], [`Behavior`], [`Image`]: the behavior of containers |
 //! | `control` | [`NodeControl`], [`ContainerControl`]: failures on demand |
-//! | `network` | addresses of nodes and pods |
-//! | `logs`, `log_options` | the logs of containers, and the parts of them that are read |
+//! | `server` | the API of kubelets: logs, commands, forwarded ports, statistics |
+//! | `check` | probes that are executed |
+//! | `inside` | the environment, volumes and processes of a container |
+//! | `files`, `shell` | files in memory, and a small shell for commands and scripts |
+//! | `programs` | the ports of well-known images |
+//! | `network` | addresses, ports and names of pods, nodes and services |
+//! | `usage`, `metrics` | the resources that containers use |
+//! | `logs`, `log_options` | the logs of containers, and options to read them |
 //!
-//! `RULES.md` lists the rules that they follow, each with its test.
+//! `RULES.md` lists the rules of kubelets that they follow, with their tests.
 
+mod agnhost;
 mod behavior;
+mod check;
 mod control;
+mod files;
 mod image;
+mod inside;
 mod kubelet;
 mod log_options;
 mod logs;
+mod metrics;
 mod network;
 mod nodes;
 mod pod;
 mod registration;
+mod server;
 mod shape;
+mod shell;
+mod usage;
+mod web_server;
 
 pub use behavior::Behavior;
 pub use control::{ContainerControl, NodeControl, NotRunning, Pressure};
-pub use image::{Container, Image, Images};
+pub use image::{Container, HttpBody, Image, Images};
 pub use log_options::{LogError, LogOptions};
+pub use network::{Datagram, Listener, UdpSocket};
 pub use nodes::{Heartbeats, Nodes};
 pub use pod::ProbeKind;
 pub use shape::NodeShape;

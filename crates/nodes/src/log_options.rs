@@ -1,10 +1,13 @@
-//! [`LogOptions`]: which part of a container's log is wanted, and how it is printed.
+//! [`LogOptions`]: the part of a container's log to return, and its format.
 
 use jiff::Timestamp;
 
-use crate::{logs::Log, pod::ContainerState};
+use crate::{
+    logs::{Line, Log},
+    pod::ContainerState,
+};
 
-/// The part of a log that is wanted. The fields are those of `pods/log`.
+/// The part of a log to return. The fields are those of `pods/log`.
 ///
 /// ```
 /// use kubewright_nodes::LogOptions;
@@ -16,17 +19,17 @@ use crate::{logs::Log, pod::ContainerState};
 pub struct LogOptions {
     /// The log of the container before its last restart.
     pub previous: bool,
-    /// Lines from that time on only.
+    /// Only lines from this time on.
     pub since: Option<Timestamp>,
-    /// That many lines from the end. They are counted before older ones are left out.
+    /// Only this many lines at the end, counted before older ones are filtered by `since`.
     pub tail_lines: Option<usize>,
-    /// Begins each line with its time.
+    /// Whether each line begins with its time.
     pub timestamps: bool,
-    /// At most that many bytes.
+    /// At most this many bytes.
     pub limit_bytes: Option<usize>,
 }
 
-/// A log that does not exist, in the words of a kubelet.
+/// A log that does not exist, with the messages of a kubelet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
     /// The container has not started yet.
@@ -53,36 +56,67 @@ pub enum LogError {
 }
 
 impl LogOptions {
-    /// Prints the wanted part of a log.
+    /// Prints the selected part of a log.
     pub(crate) fn print(&self, log: &Log) -> String {
-        let (lines, _, _) = log.read(0);
-        let skipped = self
-            .tail_lines
-            .map_or(0, |tail| lines.len().saturating_sub(tail));
+        Printer::new(self.clone()).print(&log.read(0).0)
+    }
+}
+
+/// Prints a log in parts.
+pub(crate) struct Printer {
+    options: LogOptions,
+    printed: usize,
+}
+
+impl Printer {
+    pub(crate) fn new(options: LogOptions) -> Self {
+        Self {
+            options,
+            printed: 0,
+        }
+    }
+
+    /// Reports whether the limit of bytes is reached.
+    pub(crate) fn is_done(&self) -> bool {
+        self.options
+            .limit_bytes
+            .is_some_and(|limit| self.printed >= limit)
+    }
+
+    /// Prints the selected part of further lines.
+    pub(crate) fn print(&mut self, lines: &[Line]) -> String {
+        // `tail_lines` counts only the lines that exist at the beginning.
+        let tail = self.options.tail_lines.take();
+        let skipped = tail.map_or(0, |tail| lines.len().saturating_sub(tail));
         let mut text = String::new();
-        for line in lines.iter().skip(skipped) {
-            if self.since.is_some_and(|since| line.at < since) {
+        for line in &lines[skipped..] {
+            if self.options.since.is_some_and(|since| line.at < since) {
                 continue;
             }
-            if self.timestamps {
+            if self.options.timestamps {
                 text.push_str(&line.at.strftime("%Y-%m-%dT%H:%M:%S%.9fZ ").to_string());
             }
             text.push_str(&line.text);
             text.push('\n');
         }
-        if let Some(limit) = self.limit_bytes {
-            let mut end = limit.min(text.len());
+        if let Some(limit) = self.options.limit_bytes {
+            let mut end = limit.saturating_sub(self.printed).min(text.len());
             while !text.is_char_boundary(end) {
                 end -= 1;
             }
+            if end < text.len() {
+                // The limit ends the output, even if it falls within a character.
+                self.options.limit_bytes = Some(self.printed + end);
+            }
             text.truncate(end);
         }
+        self.printed += text.len();
         text
     }
 }
 
 impl ContainerState {
-    /// Returns the log that is wanted.
+    /// Returns the current or the previous log.
     pub(crate) fn log_of(
         &self,
         options: &LogOptions,
@@ -96,12 +130,12 @@ impl ContainerState {
         }
         match (self.waiting_reason(), &self.previous_log) {
             (None, _) => Ok(self.log.clone()),
-            // What it said before it had to wait is still the last that it said.
+            // The log of the previous run stays current while the container waits to restart.
             (Some(_), Some(previous)) => Ok(previous.clone()),
             (Some(why), None) => Err(LogError::Waiting {
                 why: match why {
-                    "ErrImagePull" | "ImagePullBackOff" => "trying and failing to pull image",
-                    "ErrImageNeverPull" => "image can't be pulled",
+                    "ErrImagePull" => "image can't be pulled",
+                    "ImagePullBackOff" => "trying and failing to pull image",
                     other => other,
                 },
                 container,

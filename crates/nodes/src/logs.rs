@@ -1,10 +1,13 @@
-//! [`Log`]: the log of a container, of which the end is kept.
+//! [`Log`]: the end of a container's log, and the clients attached to the container.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use bytes::Bytes;
 
 use jiff::Timestamp;
+use kubewright_controller::Clock;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 /// The number of bytes that are kept of a log.
 pub(crate) const CAPACITY: usize = 256 << 10;
@@ -17,13 +20,31 @@ pub(crate) struct Log(Arc<Shared>);
 struct Shared {
     lines: Mutex<Lines>,
     grown: Notify,
+    /// Attached clients, which receive everything that is written from now on.
+    attached: Mutex<Vec<mpsc::Sender<(Stream, Bytes)>>>,
 }
+
+/// A standard stream of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Out,
+    Error,
+}
+
+/// The number of chunks that are queued for an attached client.
+const WAITING: usize = 64;
+
+/// The length in bytes after which a line is split.
+const LONGEST_PARTIAL: usize = 16 << 10;
+
+/// The time after which an attached client that does not read is detached.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 struct Lines {
     kept: VecDeque<Line>,
     bytes: usize,
-    /// The number of lines that are no longer kept.
+    /// The number of lines that were dropped from the start.
     dropped: u64,
     has_ended: bool,
 }
@@ -36,8 +57,53 @@ pub(crate) struct Line {
 }
 
 impl Log {
-    /// Writes a line. A line longer than the whole log is cut.
+    /// Writes a line, and sends it to attached clients.
     pub(crate) fn write(&self, at: Timestamp, text: &str) {
+        self.append(at, text);
+        let mut attached = self.0.attached.lock();
+        if !attached.is_empty() {
+            let line = Bytes::from(format!("{text}\n"));
+            // A client whose queue is full is detached.
+            attached.retain(|to| to.try_send((Stream::Out, line.clone())).is_ok());
+        }
+    }
+
+    /// Sends bytes to attached clients. Waits for slow ones, and detaches those that do not read.
+    pub(crate) async fn show(&self, stream: Stream, bytes: &[u8]) {
+        let attached = self.0.attached.lock().clone();
+        if attached.is_empty() {
+            return;
+        }
+        let bytes = Bytes::copy_from_slice(bytes);
+        for to in attached {
+            let sent = to.send_timeout((stream, bytes.clone()), PATIENCE).await;
+            if sent.is_err() {
+                self.0
+                    .attached
+                    .lock()
+                    .retain(|other| !other.same_channel(&to));
+            }
+        }
+    }
+
+    /// Attaches a client, which receives all later output. Nothing follows if the log has ended.
+    pub(crate) fn attach(&self) -> mpsc::Receiver<(Stream, Bytes)> {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let mut attached = self.0.attached.lock();
+        attached.retain(|to| !to.is_closed());
+        if !self.0.lines.lock().has_ended {
+            attached.push(sender);
+        }
+        receiver
+    }
+
+    /// Waits for the end.
+    pub(crate) async fn ended(&self) {
+        self.grown(u64::MAX).await;
+    }
+
+    /// Adds a line. A line longer than the whole log is cut.
+    pub(crate) fn append(&self, at: Timestamp, text: &str) {
         for text in text.split('\n') {
             let mut end = text.len().min(CAPACITY / 2);
             while !text.is_char_boundary(end) {
@@ -57,13 +123,14 @@ impl Log {
         self.0.grown.notify_waiters();
     }
 
-    /// Marks the end: nothing is written any more.
+    /// Marks the end of the log.
     pub(crate) fn end(&self) {
         self.0.lines.lock().has_ended = true;
+        self.0.attached.lock().clear();
         self.0.grown.notify_waiters();
     }
 
-    /// Returns the lines that are kept, from a number on, the number of the next line, and whether the log has ended.
+    /// Returns the kept lines from a number on, the number of the next line, and whether the log has ended.
     pub(crate) fn read(&self, from: u64) -> (Vec<Line>, u64, bool) {
         let lines = self.0.lines.lock();
         let skip = from.saturating_sub(lines.dropped) as usize;
@@ -72,7 +139,23 @@ impl Log {
         (found, next, lines.has_ended)
     }
 
-    /// Waits until there is more than the lines before a number, or the log has ended.
+    /// Returns the end of the log: at most some lines and some bytes.
+    pub(crate) fn tail(&self, lines: usize, bytes: usize) -> String {
+        let kept = self.0.lines.lock();
+        let skipped = kept.kept.len().saturating_sub(lines);
+        let mut text = String::new();
+        for line in kept.kept.iter().skip(skipped) {
+            text.push_str(&line.text);
+            text.push('\n');
+        }
+        let mut start = text.len().saturating_sub(bytes);
+        while !text.is_char_boundary(start) {
+            start += 1;
+        }
+        text.split_off(start)
+    }
+
+    /// Waits until the log has lines from a number on, or has ended.
     pub(crate) async fn grown(&self, from: u64) {
         loop {
             let grown = self.0.grown.notified();
@@ -83,6 +166,55 @@ impl Log {
                 return;
             }
             grown.await;
+        }
+    }
+}
+
+/// A standard stream of a process, whose lines go to the log.
+pub(crate) struct LogWriter {
+    log: Log,
+    stream: Stream,
+    clock: Clock,
+    /// The start of a line whose end has not been written yet.
+    partial: Mutex<Vec<u8>>,
+}
+
+impl LogWriter {
+    pub(crate) fn new(log: Log, stream: Stream, clock: Clock) -> Self {
+        Self {
+            log,
+            stream,
+            clock,
+            partial: Mutex::default(),
+        }
+    }
+
+    /// Writes bytes to the log, and sends them to attached clients.
+    pub(crate) async fn write(&self, bytes: &[u8]) {
+        {
+            let mut line = self.partial.lock();
+            for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+                line.extend_from_slice(part);
+                if line.ends_with(b"\n") || line.len() > LONGEST_PARTIAL {
+                    self.append(&mut line);
+                }
+            }
+        }
+        self.log.show(self.stream, bytes).await;
+    }
+
+    fn append(&self, line: &mut Vec<u8>) {
+        let text = String::from_utf8_lossy(line);
+        self.log.append((self.clock)(), text.trim_end_matches('\n'));
+        line.clear();
+    }
+}
+
+impl Drop for LogWriter {
+    fn drop(&mut self) {
+        let mut line = std::mem::take(self.partial.get_mut());
+        if !line.is_empty() {
+            self.append(&mut line);
         }
     }
 }
@@ -108,7 +240,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn readers_are_told_of_new_lines_and_of_the_end() {
+    async fn output_reaches_the_log_and_clients_before_the_write_returns() {
+        let log = Log::default();
+        let mut client = log.attach();
+        let clock: Clock = std::sync::Arc::new(|| Timestamp::UNIX_EPOCH);
+        let writer = LogWriter::new(log.clone(), Stream::Error, clock);
+        writer.write(b"one\ntw").await;
+        writer.write(b"o").await;
+        let texts = |log: &Log| log.read(0).0.into_iter().map(|line| line.text).collect();
+        let seen: Vec<Arc<str>> = texts(&log);
+        assert_eq!(seen, [Arc::from("one")]);
+        drop(writer);
+        log.end();
+        let seen: Vec<Arc<str>> = texts(&log);
+        assert_eq!(seen, [Arc::from("one"), Arc::from("two")]);
+        let mut shown = Vec::new();
+        while let Some((stream, bytes)) = client.recv().await {
+            assert_eq!(stream, Stream::Error);
+            shown.extend_from_slice(&bytes);
+        }
+        assert_eq!(shown, b"one\ntwo");
+        // A client that attaches now receives nothing, and does not wait.
+        assert!(log.attach().recv().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn readers_are_notified_of_new_lines_and_of_the_end() {
         let log = Log::default();
         log.write(Timestamp::UNIX_EPOCH, "a\nb");
         log.grown(1).await;

@@ -3,7 +3,11 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
-    sync::Arc,
+    net::Ipv4Addr,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -15,15 +19,17 @@ use kubewright_controller::{
     Watch,
     events::{EventApi, Recorder},
 };
-use kubewright_informer::{Event, Key};
+use kubewright_informer::{Event, Key, SharedInformer};
+use kubewright_scheduler::NodeAdmission;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::{
     image::Images,
+    inside::Lasting,
     kubelet::{self, Kubelet},
-    network::{PodRange, node_ip},
-    pod::PodState,
+    network::{Call, Network, PodRange, node_ip},
+    pod::{PodState, plan::Plan},
     registration,
     shape::NodeShape,
 };
@@ -34,19 +40,19 @@ pub(crate) const FIELD_MANAGER: &str = "kubelet";
 /// The name under which kubelets report events.
 const COMPONENT: &str = "kubelet";
 
-/// The number of pods that are looked at at a time.
+/// The number of pods that are reconciled concurrently.
 const WORKERS: usize = 8;
 
 /// The time between heartbeats.
-const HEARTBEAT: Duration = Duration::from_secs(10);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Whether nodes renew their leases.
+/// The renewal of node leases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Heartbeats {
-    /// Leases are written once: an idle cluster does nothing.
+    /// A lease counts as renewed until its node falls silent, so that an idle cluster does no work.
     #[default]
     Elided,
-    /// Leases are renewed every ten seconds, for tests of other programs that watch them.
+    /// Leases are renewed every ten seconds, for tests of programs that watch them.
     Real,
 }
 
@@ -66,7 +72,7 @@ pub enum Heartbeats {
 /// nodes.add_to(&manager).unwrap();
 /// let _running = cluster.run(&manager);
 /// nodes.ready().await;
-/// // More can be added while they run.
+/// // Nodes can be added at any time.
 /// nodes.add(NodeShape::new("big").capacity("cpu", "64"));
 /// nodes.ready().await;
 /// let listed = Api::<Node>::all(cluster.client()).list(&Default::default()).await.unwrap();
@@ -80,13 +86,25 @@ pub(crate) struct Shared {
     pub(crate) images: Images,
     pub(crate) nodes: Mutex<BTreeMap<String, NodeState>>,
     pub(crate) pods: Mutex<HashMap<Key, Known, foldhash::fast::RandomState>>,
-    heartbeats: Heartbeats,
-    /// Wakes the controller of pods, and that of nodes.
+    pub(crate) heartbeats: Heartbeats,
+    /// Triggers the controllers of pods and nodes.
     pub(crate) wake: RequestSender,
-    wake_node: RequestSender,
+    pub(crate) wake_node: RequestSender,
+    /// The number of nodes that have been added, which determines addresses.
+    added: AtomicU32,
     sources: Mutex<Option<(Source, Source)>>,
-    /// Notified when a node is ready, or a pod has been looked at.
+    /// Notified when a node becomes ready, or a pod has been reconciled.
     pub(crate) changed: Notify,
+    pub(crate) network: Network,
+    /// The volumes of nodes and claims.
+    pub(crate) lasting: Lasting,
+    pub(crate) run: OnceLock<Run>,
+}
+
+/// The parts that exist only while the nodes run.
+pub(crate) struct Run {
+    pub(crate) cache: SharedInformer<()>,
+    pub(crate) clock: Clock,
 }
 
 /// A pod that a node knows.
@@ -100,21 +118,33 @@ pub(crate) struct Known {
 pub(crate) struct NodeState {
     pub(crate) shape: NodeShape,
     pub(crate) name: Arc<str>,
-    pub(crate) ip: String,
+    pub(crate) ip: Ipv4Addr,
     pub(crate) range: PodRange,
-    /// The images that it has.
-    pub(crate) images: BTreeSet<String>,
+    /// The images that are present, with their sizes.
+    pub(crate) images: BTreeMap<String, u64>,
+    /// The number of images that the Node object shows.
+    pub(crate) shown_images: usize,
+    /// The time at which other images are shown.
+    pub(crate) images_due: Option<Timestamp>,
+    /// The time of the last heartbeat in the status.
+    pub(crate) heartbeat: Option<Timestamp>,
     pub(crate) is_alive: bool,
     pub(crate) is_registered: bool,
-    /// The resources that it lacks.
+    /// Whether its lease counts as renewed without heartbeats.
+    pub(crate) has_lease: bool,
+    /// The resources that are under pressure.
     pub(crate) pressure: BTreeSet<crate::control::Pressure>,
     /// The time at which it crashed.
     pub(crate) crashed: Option<Timestamp>,
     pub(crate) recorder: Option<Recorder>,
+    /// The pods that it has room for.
+    pub(crate) admission: NodeAdmission,
+    /// The pods whose resizes wait for room.
+    pub(crate) deferred: BTreeSet<Key>,
 }
 
 impl Nodes {
-    /// Creates that many nodes: `node-1`, `node-2`, and so on.
+    /// Creates `count` nodes: `node-1`, `node-2`, and so on.
     pub fn new(count: usize) -> Self {
         Self::with(
             Heartbeats::Elided,
@@ -122,19 +152,23 @@ impl Nodes {
         )
     }
 
-    /// Creates nodes of these shapes.
+    /// Creates nodes from shapes.
     pub fn with(heartbeats: Heartbeats, shapes: impl IntoIterator<Item = NodeShape>) -> Self {
         let (wake, pods) = Source::channel("containers");
         let (wake_node, nodes) = Source::channel("nodes");
-        let all = Self(Arc::new(Shared {
+        let all = Self(Arc::new_cyclic(|shared| Shared {
             images: Images::default(),
             nodes: Mutex::default(),
             pods: Mutex::default(),
             heartbeats,
             wake,
             wake_node,
+            added: AtomicU32::new(0),
             sources: Mutex::new(Some((pods, nodes))),
             changed: Notify::new(),
+            network: Network::new(shared.clone()),
+            lasting: Lasting::default(),
+            run: OnceLock::new(),
         }));
         for shape in shapes {
             all.add(shape);
@@ -142,31 +176,40 @@ impl Nodes {
         all
     }
 
-    /// Returns the images, to say what their containers do.
+    /// Returns the images, to register behaviors of containers.
     pub fn images(&self) -> &Images {
         &self.0.images
     }
 
-    /// Adds a node. One of that name that exists already stays as it is.
+    /// Adds a node. Does nothing if a node with that name exists.
     pub fn add(&self, shape: NodeShape) {
         let mut nodes = self.0.nodes.lock();
-        let number = nodes.len() as u32;
+        let number = self.0.added.load(Relaxed);
         let name = shape.name().to_owned();
         let request = Request::cluster_scoped(&name);
-        nodes.entry(name).or_insert_with(|| NodeState {
-            name: shape.name().into(),
-            ip: node_ip(number).to_string(),
-            range: PodRange::of(number),
-            images: BTreeSet::new(),
-            is_alive: true,
-            is_registered: false,
-            pressure: BTreeSet::new(),
-            crashed: None,
-            recorder: None,
-            shape,
+        nodes.entry(name).or_insert_with(|| {
+            self.0.added.fetch_add(1, Relaxed);
+            NodeState {
+                name: shape.name().into(),
+                ip: node_ip(number),
+                range: PodRange::of(number),
+                images: shape.preloaded(),
+                shown_images: shape.preloaded().len(),
+                images_due: None,
+                heartbeat: None,
+                is_alive: true,
+                is_registered: false,
+                has_lease: false,
+                pressure: BTreeSet::new(),
+                crashed: None,
+                recorder: None,
+                admission: NodeAdmission::default(),
+                deferred: BTreeSet::new(),
+                shape,
+            }
         });
         drop(nodes);
-        // Before the start there may be more nodes than the channel has room for: those are found at the start.
+        // Before the start, the channel may be full; the start finds all nodes.
         self.0.wake_node.try_send(request);
     }
 
@@ -175,7 +218,7 @@ impl Nodes {
         self.0.nodes.lock().keys().cloned().collect()
     }
 
-    /// Waits until all nodes that are alive have registered and are ready.
+    /// Waits until every node that is alive has registered and is ready.
     pub async fn ready(&self) {
         let is_ready = || {
             let nodes = self.0.nodes.lock();
@@ -190,14 +233,21 @@ impl Nodes {
     ///
     /// # Errors
     ///
-    /// Fails if they have been added to a manager already, or if the manager has stopped.
+    /// Fails if they have already been added to a manager, or if the manager has stopped.
     pub fn add_to(&self, manager: &Manager) -> Result<(), ManagerError> {
         let Some((pods, nodes)) = self.0.sources.lock().take() else {
             return Err(ManagerError::AlreadyStarted);
         };
         let recorder = manager.recorder_of(EventApi::Core, COMPONENT);
         let cache = manager.caches().reading(&ApiResource::erase::<Pod>(&()));
+        let objects = manager.caches().reading(&ApiResource::erase::<Node>(&()));
         let clock: Clock = manager.clock();
+        self.0.network.set_client(manager.client().clone());
+        // The sources were taken above, so this is the first call.
+        let _ = self.0.run.set(Run {
+            cache: cache.clone(),
+            clock: clock.clone(),
+        });
         let shared = self.0.clone();
         let names = Source::raw("registration", move |enqueue| async move {
             let names: Vec<String> = shared.nodes.lock().keys().cloned().collect();
@@ -220,6 +270,7 @@ impl Nodes {
         let kubelet = Arc::new(Kubelet {
             nodes: self.0.clone(),
             cache,
+            objects,
             recorder: recorder.clone(),
             clock,
         });
@@ -254,12 +305,12 @@ impl Nodes {
 }
 
 impl Shared {
-    /// Waits until something is true.
+    /// Waits until a condition holds.
     pub(crate) async fn until(&self, is_true: impl Fn() -> bool) {
         loop {
             let changed = self.changed.notified();
             let mut changed = std::pin::pin!(changed);
-            // From here on no notification is missed.
+            // No notification is missed from here on.
             changed.as_mut().enable();
             if is_true() {
                 return;
@@ -268,11 +319,82 @@ impl Shared {
         }
     }
 
+    /// Returns a client for the server.
+    pub(crate) fn client(&self) -> Result<kube::Client, kube::Error> {
+        let client = self.network.client();
+        let absent = || kube::Error::Service("the nodes have not been added to a manager".into());
+        Ok(client.ok_or_else(absent)?.live())
+    }
+
+    /// Returns the clock of the cluster.
+    pub(crate) fn clock(&self) -> Clock {
+        match self.run.get() {
+            Some(run) => run.clock.clone(),
+            None => Arc::new(Timestamp::now),
+        }
+    }
+
+    /// Returns the plan of a pod.
+    pub(crate) fn plan(&self, key: &Key) -> Option<Plan> {
+        let object = self.run.get()?.cache.indexer().get(key.as_str())?;
+        Plan::read(&object).ok()
+    }
+
+    /// Returns the address of a node.
+    pub(crate) fn address_of(&self, node: &str) -> Option<Ipv4Addr> {
+        self.nodes.lock().get(node).map(|node| node.ip)
+    }
+
+    /// Returns the pod whose host port a call to an address of a node reaches, and its own port.
+    pub(crate) fn behind_host_port(
+        &self,
+        (node, host): (Ipv4Addr, Ipv4Addr),
+        call: &Call,
+    ) -> Option<(Ipv4Addr, u16)> {
+        let name = {
+            let nodes = self.nodes.lock();
+            nodes.values().find(|known| known.ip == node)?.name.clone()
+        };
+        let pods: Vec<(Key, Known)> = {
+            let pods = self.pods.lock();
+            pods.iter()
+                .map(|(key, known)| (key.clone(), known.clone()))
+                .collect()
+        };
+        pods.into_iter().find_map(|(key, known)| {
+            let (at, ip) = {
+                let state = known.state.lock();
+                (state.node.clone(), state.ip)
+            };
+            let plan = (at == name).then(|| self.plan(&key))??;
+            let mut ports = plan
+                .containers
+                .iter()
+                .flat_map(|container| &container.raw.ports);
+            let port = ports.find(|port| port.is_at(host, call))?;
+            Some((ip?, port.container_port))
+        })
+    }
+
+    /// Returns the resources that a node has for pods.
+    pub(crate) fn allocatable(&self, node: &str) -> BTreeMap<String, String> {
+        let nodes = self.nodes.lock();
+        let node = nodes.get(node);
+        node.map(|node| node.shape.allocatable().clone())
+            .unwrap_or_default()
+    }
+
+    /// Reports whether a node has an address.
+    pub(crate) fn has_address(&self, address: Ipv4Addr) -> bool {
+        let nodes = self.nodes.lock();
+        nodes.values().any(|node| node.ip == address)
+    }
+
     pub(crate) async fn wake_node(&self, name: &str) {
         self.wake_node.send(Request::cluster_scoped(name)).await;
     }
 
-    /// Reports whether a change of a pod matters to its node. Its own writes do not.
+    /// Reports whether a change of a pod matters to its node. The node's own writes do not.
     fn concerns(&self, event: &Event<()>) -> bool {
         let object = event.object();
         if let Event::Updated { .. } | Event::Added { .. } = event {
@@ -288,7 +410,7 @@ impl Shared {
     }
 }
 
-/// Creates that many nodes. See [`Nodes::new`].
+/// Creates the given number of nodes. See [`Nodes::new`].
 impl From<usize> for Nodes {
     fn from(count: usize) -> Self {
         Self::new(count)

@@ -1,9 +1,9 @@
 //! Registration of nodes, their status, and their leases.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Duration};
 
 use http::{Request as HttpRequest, header::CONTENT_TYPE};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::{
     coordination::v1::Lease,
     core::v1::{Node, ObjectReference},
@@ -15,15 +15,32 @@ use kubewright_controller::{
 };
 use serde_json::{Value, json};
 
-use crate::{control::Pressure, nodes::Shared, pod::status::seconds};
+use crate::{
+    control::Pressure,
+    image::digest,
+    nodes::{HEARTBEAT, Heartbeats, NodeState, Shared},
+    pod::status::seconds,
+};
 
 /// The namespace of the leases.
 const LEASES: &str = "kube-node-lease";
 
+/// The annotation of the lease of a node that is alive and writes no heartbeats. Its value is [`ELIDED`].
+const HEARTBEATS: &str = "kubewright.dev/heartbeats";
+
+/// The value of [`HEARTBEATS`] with which a lease counts as renewed.
+const ELIDED: &str = "elided";
+
+/// The time between posts of a status without changes.
+const POST: SignedDuration = SignedDuration::from_mins(5);
+
+/// The largest number of images in a status.
+const MOST_IMAGES: usize = 50;
+
 /// The taint of nodes that are not ready.
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
-/// Registers a node, or brings its status up to date.
+/// Registers a node, or updates its status.
 pub(crate) async fn sync(
     context: Context,
     request: Request,
@@ -36,22 +53,18 @@ pub(crate) async fn sync(
         let node = nodes.get(name).filter(|node| node.is_alive);
         node.map(|node| {
             let pressure: Vec<Pressure> = node.pressure.iter().copied().collect();
-            (
-                node.is_registered,
-                pressure,
-                node.shape.clone(),
-                node.ip.clone(),
-            )
+            let addresses = (node.ip.to_string(), node.range.cidr());
+            (node.is_registered, pressure, node.shape.clone(), addresses)
         })
     };
-    let Some((is_registered, pressure, shape, ip)) = found else {
-        return Ok(Action::done());
+    let Some((is_registered, pressure, shape, (ip, range))) = found else {
+        return end_lease(context.client(), name, &nodes).await;
     };
     let (client, now) = (context.client(), context.now());
     let api: Api<Node> = client.cluster_api();
     let mut is_new = false;
     if !is_registered {
-        let object = shape.object(&ip, &conditions(&pressure, false, now));
+        let object = shape.object(&ip, &range, &conditions(&pressure, false, now));
         match create(client, "/api/v1/nodes", &object).await {
             Ok(()) => is_new = true,
             Err(error) if error.is_already_exists() => {}
@@ -63,9 +76,15 @@ pub(crate) async fn sync(
         false => api.get_opt(name).await?.map(Arc::new),
     };
     let Some(node) = node else {
-        // Somebody has deleted it. It registers again when it is restarted.
+        // The node was deleted. It registers again after a restart.
         return Ok(Action::done());
     };
+    let range = node.spec.as_ref().and_then(|spec| spec.pod_cidr.as_deref());
+    if let Some(range) = range
+        && let Some(node) = nodes.nodes.lock().get_mut(name)
+    {
+        node.range.adopt(range);
+    }
     let mut changed = conditions(&pressure, true, now);
     changed.retain(|condition| !shows(&node, condition));
     if !changed.is_empty() {
@@ -92,26 +111,80 @@ pub(crate) async fn sync(
     }
     untaint(&api, &node, name).await?;
     if !is_registered {
-        lease(client, name, &node, now).await?;
+        let is_elided = nodes.heartbeats == Heartbeats::Elided;
+        lease(client, name, &node, is_elided, now).await?;
         if let Some(node) = nodes.nodes.lock().get_mut(name) {
             node.is_registered = true;
+            node.has_lease = is_elided;
         }
     }
     nodes.changed.notify_waiters();
+    show_images(&api, name, &nodes, now).await
+}
+
+/// Writes the images of a node, ten seconds after the first change.
+async fn show_images(
+    api: &Api<Node>,
+    name: &str,
+    nodes: &Shared,
+    now: Timestamp,
+) -> Result<Action> {
+    let images = {
+        let mut nodes = nodes.nodes.lock();
+        let changed = nodes.get_mut(name);
+        let Some(node) = changed.filter(|node| node.images.len() != node.shown_images) else {
+            return Ok(Action::done());
+        };
+        let due = *node
+            .images_due
+            .get_or_insert(now.saturating_add(HEARTBEAT).unwrap_or(now));
+        if due > now {
+            let left = Duration::try_from(due.duration_since(now)).unwrap_or_default();
+            return Ok(Action::requeue_after(left));
+        }
+        node.images.clone()
+    };
+    let status = Patch::Merge(json!({"status": {"images": self::images(&images)}}));
+    api.patch_status(name, &Default::default(), &status).await?;
+    if let Some(node) = nodes.nodes.lock().get_mut(name) {
+        (node.shown_images, node.images_due) = (images.len(), None);
+    }
     Ok(Action::done())
 }
 
-/// Renews the leases of all nodes that are alive.
+/// Returns the images of a status: the largest ones, with their digests and tags.
+pub(crate) fn images(present: &BTreeMap<String, u64>) -> Vec<Value> {
+    let mut largest: Vec<(&String, &u64)> = present.iter().collect();
+    largest.sort_by_key(|(name, size)| (Reverse(**size), *name));
+    let largest = largest.into_iter().take(MOST_IMAGES);
+    largest
+        .map(|(name, size)| json!({"names": [digest(name), name], "sizeBytes": size}))
+        .collect()
+}
+
+/// Renews the leases of all nodes that are alive, and posts their status every five minutes.
 pub(crate) async fn renew(context: Context, nodes: Arc<Shared>) -> Result<Action> {
-    let alive: Vec<String> = {
-        let nodes = nodes.nodes.lock();
+    let now = context.now();
+    let alive: Vec<(String, bool)> = {
+        let mut nodes = nodes.nodes.lock();
         let alive = nodes
-            .iter()
+            .iter_mut()
             .filter(|(_, node)| node.is_alive && node.is_registered);
-        alive.map(|(name, _)| name.clone()).collect()
+        let due = alive.map(|(name, node)| {
+            let last = *node.heartbeat.get_or_insert(now);
+            let is_due = now.duration_since(last) >= POST;
+            if is_due {
+                node.heartbeat = Some(now);
+            }
+            (name.clone(), is_due)
+        });
+        due.collect()
     };
     let leases = context.client().api::<Lease>(LEASES);
-    for name in alive {
+    for (name, is_due) in alive {
+        if is_due {
+            post(context.client(), &name, now).await?;
+        }
         let renewed = json!({"spec": {"renewTime": micros(context.now())}});
         let renewed = leases
             .patch(&name, &Default::default(), &Patch::Merge(renewed))
@@ -122,6 +195,20 @@ pub(crate) async fn renew(context: Context, nodes: Arc<Shared>) -> Result<Action
         }
     }
     Ok(Action::done())
+}
+
+/// Posts the status of a node: the time of its last heartbeat.
+async fn post(client: &Client, name: &str, now: Timestamp) -> Result<()> {
+    let kinds = [Pressure::Memory, Pressure::Disk, Pressure::Pid].map(Pressure::condition);
+    let kinds = kinds.into_iter().chain(["Ready"]);
+    let conditions = kinds.map(|kind| json!({"type": kind, "lastHeartbeatTime": seconds(now)}));
+    let conditions: Vec<Value> = conditions.collect();
+    let status = Patch::Strategic(json!({"status": {"conditions": conditions}}));
+    let nodes = client.cluster_api::<Node>();
+    match nodes.patch_status(name, &Default::default(), &status).await {
+        Err(error) if !error.is_not_found() => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Removes the taint that new nodes have until they are ready.
@@ -143,8 +230,20 @@ async fn untaint(api: &Api<Node>, node: &Node, name: &str) -> Result<()> {
     Ok(())
 }
 
-async fn lease(client: &Client, name: &str, node: &Node, now: Timestamp) -> Result<()> {
-    let lease = json!({
+/// Creates the lease of a node, or renews it.
+async fn lease(
+    client: &Client,
+    name: &str,
+    node: &Node,
+    is_elided: bool,
+    now: Timestamp,
+) -> Result<()> {
+    let annotations = json!({HEARTBEATS: is_elided.then_some(ELIDED)});
+    let renewed = json!({
+        "metadata": {"annotations": annotations},
+        "spec": {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": micros(now)},
+    });
+    let mut lease = json!({
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
         "metadata": {
@@ -154,13 +253,41 @@ async fn lease(client: &Client, name: &str, node: &Node, now: Timestamp) -> Resu
                 "apiVersion": "v1", "kind": "Node", "name": name, "uid": node.metadata.uid,
             }],
         },
-        "spec": {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": micros(now)},
+        "spec": renewed["spec"],
     });
+    if is_elided {
+        lease["metadata"]["annotations"] = annotations;
+    }
     let path = format!("/apis/coordination.k8s.io/v1/namespaces/{LEASES}/leases");
     match create(client, &path, &lease).await {
-        Err(error) if !error.is_already_exists() => Err(error.into()),
-        _ => Ok(()),
+        Err(error) if error.is_already_exists() => {
+            let leases = client.api::<Lease>(LEASES);
+            leases
+                .patch(name, &Default::default(), &Patch::Merge(renewed))
+                .await?;
+            Ok(())
+        }
+        created => Ok(created?),
     }
+}
+
+/// Lets the lease of a node that fell silent expire.
+async fn end_lease(client: &Client, name: &str, nodes: &Shared) -> Result<Action> {
+    let is_silent = |node: &NodeState| !node.is_alive && node.has_lease;
+    if !nodes.nodes.lock().get(name).is_some_and(is_silent) {
+        return Ok(Action::done());
+    }
+    let ended = Patch::Merge(json!({"metadata": {"annotations": {HEARTBEATS: null}}}));
+    let leases = client.api::<Lease>(LEASES);
+    match leases.patch(name, &Default::default(), &ended).await {
+        Err(error) if !error.is_not_found() => return Err(error.into()),
+        _ => {}
+    }
+    if let Some(node) = nodes.nodes.lock().get_mut(name) {
+        node.has_lease = false;
+    }
+    nodes.changed.notify_waiters();
+    Ok(Action::done())
 }
 
 async fn create(client: &Client, path: &str, object: &Value) -> Result<(), kube::Error> {
@@ -202,7 +329,7 @@ fn conditions(pressure: &[Pressure], is_ready: bool, now: Timestamp) -> Vec<Valu
     conditions.into_iter().map(render).collect()
 }
 
-/// Reports whether a node shows a condition.
+/// Reports whether a node has a condition.
 fn shows(node: &Node, wanted: &Value) -> bool {
     let status = node.status.as_ref();
     let mut shown = status
@@ -217,7 +344,7 @@ async fn report(recorder: &Recorder, node: &str, reason: &str, note: String) {
         regarding: ObjectReference {
             kind: Some("Node".to_owned()),
             name: Some(node.to_owned()),
-            // Kubelets do not know the UID, and write the name.
+            // Kubelets do not know the UID, and use the name instead.
             uid: Some(node.to_owned()),
             ..ObjectReference::default()
         },

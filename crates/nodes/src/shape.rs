@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// The properties of a simulated node: by default 8 CPUs, 32 GiB of memory and 110 pods.
+use crate::{image::full_name, registration::images};
+
+/// The properties of a simulated node (default: 8 CPUs, 32 GiB of memory and 110 pods).
 ///
 /// ```
 /// use kubewright_nodes::NodeShape;
@@ -23,10 +25,11 @@ pub struct NodeShape {
     capacity: BTreeMap<String, String>,
     labels: BTreeMap<String, String>,
     taints: Vec<Value>,
+    images: BTreeMap<String, u64>,
 }
 
 impl NodeShape {
-    /// Creates the shape of a node with that name.
+    /// Creates the shape of the node with a name.
     pub fn new(name: impl Into<String>) -> Self {
         let capacity = [
             ("cpu", "8"),
@@ -42,16 +45,17 @@ impl NodeShape {
             capacity: capacity.into(),
             labels: BTreeMap::new(),
             taints: Vec::new(),
+            images: BTreeMap::new(),
         }
     }
 
-    /// Sets the amount of a resource.
+    /// Sets the capacity of a resource.
     pub fn capacity(mut self, resource: impl Into<String>, amount: impl Into<String>) -> Self {
         self.capacity.insert(resource.into(), amount.into());
         self
     }
 
-    /// Sets a label, besides those that every kubelet sets.
+    /// Sets a label, in addition to those that every kubelet sets.
     pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.insert(name.into(), value.into());
         self
@@ -64,13 +68,30 @@ impl NodeShape {
         self
     }
 
+    /// Adds an image that is present on the node from the start, with its size in bytes. The scheduler prefers nodes that
+    /// have large images of a pod.
+    pub fn image(mut self, name: &str, size: u64) -> Self {
+        self.images.insert(full_name(name), size);
+        self
+    }
+
+    /// Returns the images that are present from the start, with their sizes.
+    pub(crate) fn preloaded(&self) -> BTreeMap<String, u64> {
+        self.images.clone()
+    }
+
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the node as it registers.
-    pub(crate) fn object(&self, ip: &str, conditions: &[Value]) -> Value {
+    /// Returns the resources that the node has for pods.
+    pub(crate) fn allocatable(&self) -> &BTreeMap<String, String> {
+        &self.capacity
+    }
+
+    /// Returns the Node object at registration.
+    pub(crate) fn object(&self, ip: &str, range: &str, conditions: &[Value]) -> Value {
         let name = &self.name;
         let mut labels = BTreeMap::from([
             ("beta.kubernetes.io/arch", "amd64"),
@@ -103,7 +124,10 @@ impl NodeShape {
                     "volumes.kubernetes.io/controller-managed-attach-detach": "true",
                 },
             },
-            "spec": {"providerID": format!("kubewright://{name}"), "taints": self.taints},
+            "spec": {
+                "providerID": format!("kubewright://{name}"), "taints": self.taints,
+                "podCIDR": range, "podCIDRs": [range],
+            },
             "status": {
                 "addresses": [
                     {"type": "InternalIP", "address": ip},
@@ -112,6 +136,7 @@ impl NodeShape {
                 "capacity": self.capacity,
                 "allocatable": self.capacity,
                 "conditions": conditions,
+                "images": images(&self.preloaded()),
                 "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
                 "nodeInfo": {
                     "architecture": "amd64",

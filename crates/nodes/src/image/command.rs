@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::behavior::Behavior;
 
-/// Returns what a command does; `None` if it is not understood.
+/// Returns the behavior of a command; `None` if the command is not supported.
 pub(super) fn behavior(command: &[String], args: &[String]) -> Option<Behavior> {
     let words: Vec<&str> = command.iter().chain(args).map(String::as_str).collect();
     let (program, rest) = words.split_first()?;
@@ -15,7 +15,7 @@ pub(super) fn behavior(command: &[String], args: &[String]) -> Option<Behavior> 
     }
 }
 
-/// Reads an annotation: `exit 1`, `exit 0 after 30s`, `run`, or a script.
+/// Parses an annotation: `exit 1`, `exit 0 after 30s`, `run`, or a script.
 pub(super) fn annotation(text: &str) -> Option<Behavior> {
     if text.trim() == "run" {
         return Some(Behavior::runs());
@@ -92,7 +92,7 @@ impl Outcome {
     }
 }
 
-/// Splits a command into words. Anything that a shell would expand or redirect is not understood.
+/// Splits a command into words. Returns `None` if a shell would expand or redirect anything.
 fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -117,8 +117,8 @@ fn words(command: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// Reads `30`, `0.5`, `30s`, `5m`, `1h`.
-fn duration(text: &str) -> Option<Duration> {
+/// Parses `30`, `0.5`, `30s`, `5m` or `1h`.
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let (number, unit) = match text.find(|c: char| c.is_ascii_alphabetic()) {
         Some(at) => text.split_at(at),
         None => (text, "s"),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn simple_commands_are_understood() {
+    fn simple_commands_have_behaviors() {
         assert_eq!(of(&["sleep", "5m"]), Some((Some((300, 0)), vec![])));
         assert_eq!(of(&["/bin/false"]), Some((Some((0, 1)), vec![])));
         assert_eq!(of(&["sleep", "infinity"]), Some((None, vec![])));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_shell_would_expand_is_left_to_the_default() {
+    fn commands_with_expansions_have_the_default_behavior() {
         for script in [
             "exit $CODE",
             "echo a > b",
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_say_how_a_container_ends() {
+    fn annotations_set_behaviors() {
         let behavior = annotation("exit 3 after 90s").unwrap();
         assert!(matches!(behavior.run, Run::Exit { after, code: 3 } if after.as_secs() == 90));
         assert!(matches!(annotation("run").unwrap().run, Run::Forever));

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-/// Returns the name as the runtime knows it: `nginx` is `docker.io/library/nginx:latest`.
+/// Returns the name in the form that container runtimes use: `nginx` is `docker.io/library/nginx:latest`.
 pub(crate) fn full_name(image: &str) -> String {
     let (name, digest) = match image.split_once('@') {
         Some((name, digest)) => (name, Some(digest)),
@@ -25,7 +25,7 @@ pub(crate) fn full_name(image: &str) -> String {
     full
 }
 
-/// Returns the name without tag and digest.
+/// Returns the name without its tag and digest.
 pub(crate) fn untagged(image: &str) -> &str {
     let name = image.split('@').next().unwrap_or_default();
     let last = name.rfind('/').map_or(0, |at| at + 1);
@@ -35,7 +35,20 @@ pub(crate) fn untagged(image: &str) -> &str {
     }
 }
 
-/// Returns the name with a digest that depends on the whole name only.
+/// Returns the reason for which an image does not exist: its tag is `404`, or its registry is named `invalid`.
+pub(crate) fn missing(image: &str) -> Option<String> {
+    let full = full_name(image);
+    let registry = full.split('/').next().unwrap_or_default();
+    if registry.split(['.', ':']).any(|label| label == "invalid") {
+        return Some(format!(
+            "failed to resolve reference \"{full}\": dial tcp: lookup {registry}: no such host"
+        ));
+    }
+    let does_exist = !full.ends_with(":404");
+    (!does_exist).then(|| format!("failed to resolve reference \"{full}\": {full}: not found"))
+}
+
+/// Returns the name with a digest that is derived from the whole name.
 pub(crate) fn digest(image: &str) -> String {
     let full = full_name(image);
     if full.contains('@') {
@@ -44,7 +57,7 @@ pub(crate) fn digest(image: &str) -> String {
     format!("{}@sha256:{}", untagged(&full), hex(&[&full]))
 }
 
-/// Returns 64 hexadecimal digits that depend on the parts only.
+/// Returns 64 hexadecimal digits that are derived from the parts.
 pub(crate) fn hex(parts: &[&str]) -> String {
     let mut text = String::with_capacity(64);
     for seed in 1..=4u64 {
@@ -74,6 +87,18 @@ mod tests {
         ] {
             assert_eq!(full_name(image), full);
         }
+    }
+
+    #[test]
+    fn some_names_belong_to_no_image() {
+        let reason = missing("webserver:404").unwrap();
+        assert!(
+            reason.ends_with("docker.io/library/webserver:404: not found"),
+            "{reason}"
+        );
+        assert!(missing("invalid.registry.k8s.io/invalid/alpine:3.1").is_some());
+        assert_eq!(missing("nginx"), None);
+        assert_eq!(missing("localhost:5000/invalid:1"), None);
     }
 
     #[test]

@@ -1,24 +1,35 @@
-//! The state machine of a pod: what happens next, and when.
+//! The state machine of a pod: the next transition and its time.
 
 use super::{
     container::{Ended, Now},
     plan::{Kind, Plan},
+    requirement::Problem,
     state::{Outcome, Phase, PodEvent, PodState, Surroundings},
 };
 
 impl PodState {
-    /// Does all that is due. Nothing here waits: what takes time is due later.
+    /// Performs all transitions that are due, without waiting. Later ones are scheduled.
     pub(crate) fn advance(&mut self, plan: &Plan, around: &mut Surroundings<'_>) -> Outcome {
         let mut outcome = Outcome::default();
         self.add_containers(plan);
+        if self.written.is_none()
+            && let Some(rejection) = &self.rejection
+        {
+            outcome.events.push(PodEvent {
+                is_warning: true,
+                reason: rejection.reason.clone().into(),
+                message: rejection.message.clone(),
+                field: None,
+            });
+        }
         if self.written.is_none() {
-            // The first status says that the node has seen the pod.
+            // The first status shows that the node has seen the pod.
             outcome.again = true;
             return outcome;
         }
         if matches!(plan.status.phase.as_str(), "Succeeded" | "Failed") && !self.phase.is_terminal()
         {
-            // Somebody else has ended the pod.
+            // Another client has ended the pod.
             self.phase = match plan.status.phase.as_str() {
                 "Succeeded" => Phase::Succeeded,
                 _ => Phase::Failed,
@@ -37,7 +48,7 @@ impl PodState {
             self.fail("DeadlineExceeded", message);
             outcome.events.push(PodEvent {
                 is_warning: false,
-                reason: "DeadlineExceeded",
+                reason: "DeadlineExceeded".into(),
                 message: message.to_owned(),
                 field: None,
             });
@@ -47,6 +58,7 @@ impl PodState {
             self.phase = Phase::Failed;
             return outcome;
         }
+        self.complete_resize(plan, &mut outcome);
         self.run_containers(plan, around, &mut outcome);
         self.phase = self.compute_phase(plan);
         if self.phase.is_terminal() {
@@ -55,7 +67,7 @@ impl PodState {
         outcome
     }
 
-    /// Ends the pod as a whole.
+    /// Fails the pod as a whole.
     pub(crate) fn fail(&mut self, reason: &str, message: &str) {
         self.failure = Some((reason.to_owned(), message.to_owned()));
     }
@@ -90,7 +102,7 @@ impl PodState {
         for (i, container) in plan.containers.iter().enumerate() {
             match container.kind {
                 Kind::Init => {
-                    // Once the pod has been initialized, they have had their turn.
+                    // Init containers are not run again once the pod has been initialized.
                     if self.containers[i].has_succeeded() || self.was_initialized {
                         continue;
                     }
@@ -118,25 +130,27 @@ impl PodState {
         }
     }
 
-    /// Reports whether a volume cannot be mounted, because the object that it shows does not exist.
-    fn lacks_volume(&self, around: &Surroundings<'_>, outcome: &mut Outcome) -> bool {
+    /// Reports whether a volume cannot be mounted because an object is missing. An event reports each error once.
+    fn lacks_volume(&mut self, around: &Surroundings<'_>, outcome: &mut Outcome) -> bool {
         if self.has_sandbox {
             return false;
         }
-        let lacking = around.missing.iter().find(|r| r.volume.is_some());
-        let Some(missing) = lacking else {
-            return false;
-        };
-        let volume = missing.volume.as_deref().unwrap_or_default();
-        outcome.events.push(PodEvent {
-            is_warning: true,
-            reason: "FailedMount",
-            message: format!(
-                "MountVolume.SetUp failed for volume \"{volume}\" : {} \"{}\" not found",
-                missing.kind, missing.name
-            ),
-            field: None,
+        let errors = around.problems.iter().filter_map(|problem| match problem {
+            Problem::Mount(message) => Some(message.clone()),
+            Problem::Environment(..) => None,
         });
+        let errors: Vec<String> = errors.collect();
+        let new = errors.iter().filter(|error| !self.reported.contains(error));
+        outcome.events.extend(new.map(|message| PodEvent {
+            is_warning: true,
+            reason: "FailedMount".into(),
+            message: message.clone(),
+            field: None,
+        }));
+        self.reported = errors;
+        if self.reported.is_empty() {
+            return false;
+        }
         outcome.due_at(super::start::retry_at(around.now));
         true
     }
@@ -152,13 +166,13 @@ impl PodState {
             .map(|(i, _)| i)
     }
 
-    /// Reports whether a container has ended and is not started again.
+    /// Reports whether a container has ended and will not be restarted.
     fn has_ended_for_good(&self, plan: &Plan, i: usize) -> bool {
         let ended = self.containers[i].ended();
-        ended.is_some_and(|ended: &Ended| !plan.containers[i].restarts(&plan.spec, ended.code))
+        ended.is_some_and(|ended: &Ended| !plan.containers[i].restarts(&plan.spec, ended))
     }
 
-    /// Ends all containers at once, without further ado.
+    /// Kills all containers immediately.
     pub(crate) fn kill_all(&mut self, now: jiff::Timestamp) {
         for container in &mut self.containers {
             if container.is_running() {
@@ -171,7 +185,7 @@ impl PodState {
     fn compute_phase(&self, plan: &Plan) -> Phase {
         let mut failed_init = self.of_kind(plan, Kind::Init).filter(|i| {
             let ended = self.containers[*i].ended();
-            ended.is_some_and(|e| e.code != 0 && !plan.containers[*i].restarts(&plan.spec, e.code))
+            ended.is_some_and(|e| e.code != 0 && !plan.containers[*i].restarts(&plan.spec, e))
         });
         if failed_init.next().is_some() {
             return Phase::Failed;

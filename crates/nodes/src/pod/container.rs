@@ -1,16 +1,17 @@
-//! [`ContainerState`]: what a container is doing.
+//! [`ContainerState`]: the state of a container.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::AbortHandle;
 
-use crate::{behavior::Behavior, image::Signals, logs::Log};
+use super::deletion::Stopping;
+use crate::{behavior::Behavior, image::Signals, inside::Inside, logs::Log};
 
 /// The state of a container.
 pub(crate) struct ContainerState {
     pub(crate) now: Now,
-    /// The end of its previous run.
+    /// The termination of its previous run.
     pub(crate) last: Option<Box<Ended>>,
     pub(crate) restarts: u32,
     pub(crate) is_started: bool,
@@ -21,14 +22,47 @@ pub(crate) struct ContainerState {
     pub(crate) pull: Pull,
     pub(crate) log: Log,
     pub(crate) previous_log: Option<Log>,
-    /// Its behavior, while it runs.
+    /// The behavior, while the container runs.
     pub(crate) behavior: Option<Arc<Behavior>>,
     pub(crate) function: Option<Function>,
+    /// The files and environment, created on first use.
+    pub(crate) inside: Option<Arc<Inside>>,
+    /// The result of an executed probe, until it is counted.
+    pub(crate) checked: Option<Box<Checked>>,
     pub(crate) forced: Forced,
-    /// Whether the server has been told what it is doing now.
+    /// Whether it ends for a resize, and is restarted without a backoff.
+    pub(crate) is_resized: bool,
+    /// Whether the current state has been written to the server.
     pub(crate) is_written: bool,
-    /// When it is told to stop, once that has been decided.
-    pub(crate) stopping: Option<Timestamp>,
+    /// The termination, once it has begun.
+    pub(crate) stopping: Option<Stopping>,
+    /// The reason for which the container is terminated while its pod stays, and the end of its grace period.
+    pub(crate) killed: Option<(Kill, Timestamp)>,
+    /// Whether the end of the log is the termination message of a container that fails without one.
+    pub(crate) reports_log: bool,
+    pub(crate) post_start: HookProgress,
+    pub(crate) pre_stop: HookProgress,
+}
+
+/// The reason for which a container is terminated while its pod stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kill {
+    /// A startup or liveness probe failed.
+    Probe,
+    /// The hook after the start failed.
+    Hook,
+}
+
+/// The progress of a lifecycle hook.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum HookProgress {
+    /// Not started, or dealt with.
+    #[default]
+    Idle,
+    Running,
+    Done {
+        failed: bool,
+    },
 }
 
 /// The current state of a container.
@@ -36,18 +70,18 @@ pub(crate) enum Now {
     Waiting {
         reason: &'static str,
         message: String,
-        /// When it goes on, if that takes time.
+        /// The time of the next transition, if there is one.
         until: Option<Timestamp>,
     },
     Running {
         since: Timestamp,
-        /// When it ends by itself, and the exit code.
+        /// The time at which it exits by itself, and its exit code.
         end: Option<(Timestamp, i32)>,
     },
     Ended(Box<Ended>),
 }
 
-/// The end of a container.
+/// The termination of a container.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
@@ -55,6 +89,8 @@ pub(crate) struct Ended {
     pub(crate) message: String,
     pub(crate) started: Option<Timestamp>,
     pub(crate) finished: Timestamp,
+    /// Whether it was terminated because of a probe.
+    pub(crate) is_unhealthy: bool,
 }
 
 /// The kind of a probe.
@@ -68,17 +104,23 @@ pub enum ProbeKind {
     Liveness,
 }
 
+/// The result of a probe, with the reason if it failed.
+pub(crate) struct Checked {
+    pub(crate) kind: ProbeKind,
+    pub(crate) failure: Option<String>,
+}
+
 /// The progress of a probe.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Probing {
     /// The time of its next run.
     pub(crate) next: Option<Timestamp>,
     pub(crate) last: Option<bool>,
-    /// The number of times in a row that it had this result.
+    /// The number of consecutive runs with this result.
     pub(crate) times: u32,
 }
 
-/// The wait before the next restart.
+/// The backoff before the next restart.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Backoff {
     wait: Option<SignedDuration>,
@@ -93,7 +135,7 @@ pub(crate) struct Pull {
     pub(crate) is_done: bool,
 }
 
-/// A request of a test.
+/// A failure that a test has requested.
 #[derive(Clone, Default)]
 pub(crate) struct Forced {
     pub(crate) exit: Option<(i32, &'static str)>,
@@ -118,8 +160,23 @@ impl Drop for Function {
 const FIRST_BACKOFF: SignedDuration = SignedDuration::from_secs(10);
 const LONGEST_BACKOFF: SignedDuration = SignedDuration::from_secs(300);
 
+/// The largest part of a log that is a termination message.
+const MESSAGE_LINES: usize = 80;
+const MESSAGE_BYTES: usize = 2048;
+
 impl Backoff {
-    /// Returns until when a container that ended at that time has to wait, and how long the wait is.
+    /// Returns the backoff of a container that has been restarted a number of times, before the current time.
+    pub(crate) fn after_restarts(restarts: u32, ended: Timestamp) -> Self {
+        let Some(doublings) = restarts.checked_sub(1) else {
+            return Self::default();
+        };
+        Self {
+            wait: Some((FIRST_BACKOFF * (1 << doublings.min(5))).min(LONGEST_BACKOFF)),
+            updated: Some(ended),
+        }
+    }
+
+    /// Returns the end of the backoff of a container that terminated at a time, and its duration.
     pub(crate) fn until(&self, ended: Timestamp) -> Option<(Timestamp, SignedDuration)> {
         let (wait, updated) = (self.wait?, self.updated?);
         if ended.duration_since(updated) > LONGEST_BACKOFF * 2 {
@@ -128,7 +185,7 @@ impl Backoff {
         Some((ended.saturating_add(wait).ok()?, wait))
     }
 
-    /// Notes a restart after an end.
+    /// Records a restart after a termination.
     pub(crate) fn next(&mut self, ended: Timestamp) {
         let wait = match self.until(ended) {
             Some((_, wait)) => (wait * 2).min(LONGEST_BACKOFF),
@@ -153,9 +210,16 @@ impl Default for ContainerState {
             previous_log: None,
             behavior: None,
             function: None,
+            inside: None,
+            checked: None,
             forced: Forced::default(),
+            is_resized: false,
             is_written: false,
             stopping: None,
+            killed: None,
+            reports_log: false,
+            post_start: HookProgress::default(),
+            pre_stop: HookProgress::default(),
         }
     }
 }
@@ -171,10 +235,18 @@ impl Now {
 }
 
 impl ContainerState {
-    /// Returns the reason for which it waits.
+    /// Returns the reason of the waiting state.
     pub(crate) fn waiting_reason(&self) -> Option<&'static str> {
         match &self.now {
             Now::Waiting { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Returns the start of the running state.
+    pub(crate) fn running_since(&self) -> Option<Timestamp> {
+        match &self.now {
+            Now::Running { since, .. } => Some(*since),
             _ => None,
         }
     }
@@ -190,12 +262,30 @@ impl ContainerState {
         }
     }
 
-    /// Reports whether it ended well.
+    /// Reports whether it exited with code 0.
     pub(crate) fn has_succeeded(&self) -> bool {
         self.ended().is_some_and(|ended| ended.code == 0)
     }
 
-    /// Ends it.
+    /// Returns the exit code of a container that has exited by itself, and the reason if it is not the usual one.
+    pub(super) fn exited(&mut self, now: Timestamp) -> Option<(i32, Option<&'static str>)> {
+        if let Some((code, reason)) = self.forced.exit.take() {
+            return Some((code, Some(reason)));
+        }
+        let function = self.function.as_ref();
+        if let Some(code) = function.and_then(|f| f.signals.state.lock().exit_code) {
+            return Some((code, None));
+        }
+        match self.now {
+            Now::Running {
+                end: Some((at, code)),
+                ..
+            } if at <= now => Some((code, None)),
+            _ => None,
+        }
+    }
+
+    /// Terminates it.
     pub(crate) fn end(&mut self, code: i32, reason: Option<&'static str>, now: Timestamp) {
         let started = match &self.now {
             Now::Running { since, .. } => Some(*since),
@@ -203,23 +293,31 @@ impl ContainerState {
         };
         let reported = self.function.take();
         let message = reported.and_then(|f| f.signals.state.lock().message.take());
+        let mut message = message.unwrap_or_default();
+        if message.is_empty() && self.reports_log && code != 0 {
+            message = self.log.tail(MESSAGE_LINES, MESSAGE_BYTES);
+        }
         let reason = reason.unwrap_or(match code {
             0 => "Completed",
             _ => "Error",
         });
         self.log.end();
+        self.inside = None;
+        self.checked = None;
         self.is_ready = false;
         self.is_started = false;
         self.is_written = false;
         self.stopping = None;
         self.behavior = None;
         self.forced.exit = None;
+        let killed = self.killed.take();
         self.now = Now::Ended(Box::new(Ended {
             code,
             reason,
-            message: message.unwrap_or_default(),
+            message,
             started,
             finished: now,
+            is_unhealthy: matches!(killed, Some((Kill::Probe, _))),
         }));
     }
 }
@@ -233,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn restarts_wait_longer_each_time_and_are_forgiven_after_a_while() {
+    fn restart_backoff_grows_and_is_reset_after_a_while() {
         let mut backoff = Backoff::default();
         assert!(backoff.until(at(0)).is_none());
         let mut waits = Vec::new();

@@ -1,18 +1,46 @@
-//! The end of a pod: its containers are told to stop, and killed when their time is over.
+//! The termination of a pod: its containers are asked to stop, and killed at the end of the grace period.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    container::Now,
+    container::{ContainerState, Now, ProbeKind},
     plan::{ContainerPlan, Kind, Plan},
     state::{Outcome, Phase, PodState, Surroundings},
 };
 
-/// The least time that a container has between the signal to stop and its end.
+/// The shortest time between the request to stop and the kill.
 const LEAST: SignedDuration = SignedDuration::from_secs(2);
 
+/// The limits of a termination.
+#[derive(Clone, Copy)]
+pub(super) struct Grace {
+    /// The end of the grace period.
+    deadline: Timestamp,
+    /// The shortest time between the request to stop and the kill.
+    least: SignedDuration,
+}
+
+/// The termination of a container that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stopping {
+    /// The end of a hook that only sleeps.
+    sleeps_until: Timestamp,
+    /// The time at which the container was asked to stop.
+    signal: Option<Timestamp>,
+}
+
+impl Grace {
+    /// Returns the limits of a termination that ends at a time.
+    pub(super) fn until(deadline: Timestamp) -> Self {
+        Self {
+            deadline,
+            least: LEAST,
+        }
+    }
+}
+
 impl PodState {
-    /// Stops all containers: sidecars after the others, the last one first.
+    /// Stops all containers of a deleted pod.
     pub(super) fn stop(
         &mut self,
         plan: &Plan,
@@ -22,33 +50,21 @@ impl PodState {
         let Some(deletion) = &plan.deletion else {
             return;
         };
-        let least = around.now.saturating_add(LEAST).unwrap_or(around.now);
-        let deadline = match deletion.grace_seconds {
-            0 => around.now,
-            _ if self.is_stopping => deletion.at,
-            _ => deletion.at.max(least),
+        let began = *self.deletion_began.get_or_insert(around.now);
+        let grace = match deletion.grace_seconds {
+            0 => Grace {
+                deadline: around.now,
+                least: SignedDuration::ZERO,
+            },
+            seconds => Grace::until(deletion.at.max(after(began, seconds))),
         };
-        self.is_stopping = true;
-        let mut others = plan.containers.iter().enumerate();
-        let others: Vec<usize> = others
-            .by_ref()
-            .filter(|(_, c)| c.kind != Kind::Sidecar)
-            .map(|(i, _)| i)
-            .collect();
-        for i in &others {
-            self.stop_container(&plan.containers[*i], *i, deadline, around.now, outcome);
+        for i in 0..plan.containers.len() {
+            // A container stays ready until it ends, or its probe fails.
+            self.probe(plan, i, &[ProbeKind::Readiness], around, outcome);
         }
-        if others.iter().any(|i| self.containers[*i].is_running()) {
-            return;
+        if self.stop_containers(plan, |_| true, grace, around.now, outcome) {
+            self.conclude(plan, around.now);
         }
-        let sidecars: Vec<usize> = self.of_kind(plan, Kind::Sidecar).collect();
-        for i in sidecars.into_iter().rev() {
-            self.stop_container(&plan.containers[i], i, deadline, around.now, outcome);
-            if self.containers[i].is_running() {
-                return;
-            }
-        }
-        self.conclude(plan, around.now);
     }
 
     /// Stops the sidecars of a pod whose other containers have ended.
@@ -58,68 +74,53 @@ impl PodState {
         around: &mut Surroundings<'_>,
         outcome: &mut Outcome,
     ) {
-        let sidecars: Vec<usize> = self.of_kind(plan, Kind::Sidecar).collect();
-        for i in sidecars.into_iter().rev() {
-            let deadline = around.now.saturating_add(SignedDuration::from_secs(30));
-            let deadline = deadline.unwrap_or(around.now);
-            self.stop_container(&plan.containers[i], i, deadline, around.now, outcome);
-        }
+        let completed = *self.completed.get_or_insert(around.now);
+        let grace = Grace::until(after(completed, plan.spec.grace_seconds()));
+        let is_sidecar = |kind| kind == Kind::Sidecar;
+        self.stop_containers(plan, is_sidecar, grace, around.now, outcome);
     }
 
-    /// Reports whether nothing of the pod runs any more, and the server may forget it.
+    /// Reports whether all containers have ended, so that the pod can be deleted from the server.
     pub(crate) fn is_finished(&self) -> bool {
-        self.is_stopping && !self.containers.iter().any(|c| c.is_running())
+        self.deletion_began.is_some() && !self.containers.iter().any(|c| c.is_running())
     }
 
-    fn stop_container(
+    /// Stops containers: sidecars after the others, in reverse order. The hooks of all of them run immediately. Returns
+    /// whether all have ended.
+    fn stop_containers(
         &mut self,
-        container: &ContainerPlan,
-        i: usize,
-        deadline: Timestamp,
+        plan: &Plan,
+        is_wanted: impl Fn(Kind) -> bool,
+        grace: Grace,
         now: Timestamp,
         outcome: &mut Outcome,
-    ) {
-        let state = &mut self.containers[i];
-        if !state.is_running() {
-            return;
-        }
-        if state.stopping.is_none() {
+    ) -> bool {
+        let containers = plan.containers.iter().enumerate();
+        let wanted = containers.filter(|(_, container)| is_wanted(container.kind));
+        let wanted: Vec<(usize, &ContainerPlan)> = wanted.collect();
+        for (i, container) in &wanted {
             let text = format!("Stopping container {}", container.raw.name);
-            outcome.events.push(container.event(false, "Killing", text));
-            let hook = container.raw.lifecycle.pre_stop.as_ref();
-            let hook = hook.and_then(|hook| hook.sleep.as_ref());
-            let hook = SignedDuration::from_secs(hook.map_or(0, |sleep| sleep.seconds));
-            let signal = now.saturating_add(hook).unwrap_or(now).min(deadline);
-            state.stopping = Some(signal);
+            self.containers[*i].begin_stop(container, text, now, outcome);
         }
-        let signal = state.stopping.unwrap_or(now);
-        if signal > now {
-            outcome.due_at(signal);
-            return;
-        }
-        if let Some(function) = &state.function {
-            function.signals.stop.send_replace(true);
-            let code = function.signals.state.lock().exit_code;
-            if let Some(code) = code {
-                state.end(code, None, now);
-                return;
+        for (i, container) in wanted.iter().rev() {
+            let mut later = self.containers.iter().skip(i + 1);
+            let is_early = container.kind == Kind::Sidecar
+                && grace.deadline > now
+                && later.any(ContainerState::is_running);
+            let state = &mut self.containers[*i];
+            if is_early {
+                outcome.due_at(grace.deadline);
+                // Its hook does not wait for the other containers.
+                state.waits_before_signal(container, *i, grace, now, outcome);
+            } else {
+                state.stop(container, *i, grace, now, outcome);
             }
         }
-        let waits = state.function.is_some()
-            || state
-                .behavior
-                .as_ref()
-                .is_some_and(|behavior| behavior.ignores_stop);
-        if !waits {
-            state.end(0, None, now);
-        } else if deadline <= now {
-            state.end(137, None, now);
-        } else {
-            outcome.due_at(deadline);
-        }
+        let mut wanted = wanted.iter();
+        wanted.all(|(i, _)| !self.containers[*i].is_running())
     }
 
-    /// Gives the pod its last status.
+    /// Sets the final status of the pod.
     fn conclude(&mut self, plan: &Plan, now: Timestamp) {
         for state in &mut self.containers {
             if let Now::Waiting { .. } = state.now {
@@ -140,4 +141,103 @@ impl PodState {
             false => Phase::Failed,
         };
     }
+}
+
+impl ContainerState {
+    /// Begins the termination of a container, which an event reports.
+    pub(super) fn begin_stop(
+        &mut self,
+        container: &ContainerPlan,
+        text: String,
+        now: Timestamp,
+        outcome: &mut Outcome,
+    ) {
+        if !self.is_running() || self.stopping.is_some() {
+            return;
+        }
+        outcome.events.push(container.event(false, "Killing", text));
+        let hook = container.raw.lifecycle.pre_stop.as_ref();
+        let sleep = hook.and_then(|handler| handler.sleep.as_ref());
+        self.stopping = Some(Stopping {
+            sleeps_until: after(now, sleep.map_or(0, |sleep| sleep.seconds)),
+            signal: None,
+        });
+    }
+
+    /// Advances a termination that has begun: the hook, the request to stop, and the kill.
+    pub(super) fn stop(
+        &mut self,
+        container: &ContainerPlan,
+        i: usize,
+        grace: Grace,
+        now: Timestamp,
+        outcome: &mut Outcome,
+    ) {
+        if !self.is_running() {
+            return;
+        }
+        if let Some((code, reason)) = self.exited(now) {
+            self.end(code, reason, now);
+            return;
+        }
+        if self.waits_before_signal(container, i, grace, now, outcome) {
+            return;
+        }
+        let Some(stopping) = &mut self.stopping else {
+            return;
+        };
+        let signal = *stopping.signal.get_or_insert(now);
+        let kill = grace
+            .deadline
+            .max(signal.saturating_add(grace.least).unwrap_or(signal));
+        if let Some(function) = &self.function {
+            function.signals.stop.send_replace(true);
+            let code = function.signals.state.lock().exit_code;
+            if let Some(code) = code {
+                self.end(code, None, now);
+                return;
+            }
+        }
+        let behavior = self.behavior.as_ref();
+        let waits = self.function.is_some() || behavior.is_some_and(|b| b.ignores_stop);
+        if !waits {
+            self.end(0, None, now);
+        } else if kill <= now {
+            self.end(137, None, now);
+        } else {
+            outcome.due_at(kill);
+        }
+    }
+
+    /// Runs the hook before the stop. Returns whether the container must wait for it.
+    fn waits_before_signal(
+        &mut self,
+        container: &ContainerPlan,
+        i: usize,
+        grace: Grace,
+        now: Timestamp,
+        outcome: &mut Outcome,
+    ) -> bool {
+        let Some(stopping) = self.stopping.filter(|_| self.is_running()) else {
+            return false;
+        };
+        if stopping.signal.is_some() || grace.deadline <= now {
+            return false;
+        }
+        let is_asleep = stopping.sleeps_until > now;
+        if is_asleep {
+            outcome.due_at(stopping.sleeps_until.min(grace.deadline));
+        }
+        let waits = self.waits_for_pre_stop(container, i, outcome);
+        if waits {
+            outcome.due_at(grace.deadline);
+        }
+        is_asleep || waits
+    }
+}
+
+/// Returns the time a number of seconds after another.
+pub(super) fn after(time: Timestamp, seconds: i64) -> Timestamp {
+    let seconds = SignedDuration::from_secs(seconds.max(0));
+    time.saturating_add(seconds).unwrap_or(Timestamp::MAX)
 }

@@ -1,14 +1,23 @@
-//! A pod on its node: what it asks for, what its containers do, and the status that says so.
+//! A pod on its node: its plan, the state of its containers, and its status.
 
 mod advance;
 mod container;
 mod deletion;
+mod downward;
+mod hooks;
 pub(crate) mod plan;
 mod probes;
+mod pull;
+pub(crate) mod requirement;
+mod resize;
+mod seen;
 mod start;
 pub(crate) mod state;
 pub(crate) mod status;
+mod takeover;
+mod volume;
 
-pub(crate) use container::ContainerState;
 pub use container::ProbeKind;
+pub(crate) use container::{Checked, ContainerState};
+pub(crate) use hooks::HookKind;
 pub(crate) use state::{PodEvent, PodState, Surroundings};

@@ -1,11 +1,19 @@
-//! [`Plan`]: what a pod asks of its node, read from its JSON.
+//! [`Plan`]: the parts of a pod's JSON that the node acts on.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, net::Ipv4Addr};
 
 use jiff::Timestamp;
 use kubewright_informer::{Key, StoredObject};
 use serde::Deserialize;
 use serde_json::Value;
+
+use super::container::Ended;
+pub(crate) use super::seen::{Seen, SeenContainer};
+pub(crate) use super::volume::{Item, ResourceRef, Source, TokenRef, VolumePlan};
+use crate::{
+    image::{full_name, untagged},
+    network::Call,
+};
 
 /// The parts of a pod's spec that the node acts on.
 pub(crate) struct Plan {
@@ -15,6 +23,7 @@ pub(crate) struct Plan {
     pub(crate) generation: i64,
     pub(crate) deletion: Option<Deletion>,
     pub(crate) annotations: BTreeMap<String, String>,
+    pub(crate) labels: BTreeMap<String, String>,
     pub(crate) spec: Spec,
     /// Init containers in order, then containers, then ephemeral ones.
     pub(crate) containers: Vec<ContainerPlan>,
@@ -23,12 +32,12 @@ pub(crate) struct Plan {
 
 /// The deletion of a pod.
 pub(crate) struct Deletion {
-    /// The time by which everything must have ended.
+    /// The time by which all containers must have ended.
     pub(crate) at: Timestamp,
     pub(crate) grace_seconds: i64,
 }
 
-/// The fields of the spec that concern the whole pod.
+/// The fields of the spec that apply to the whole pod.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Spec {
@@ -36,12 +45,44 @@ pub(crate) struct Spec {
     pub(crate) restart_policy: String,
     pub(crate) host_network: bool,
     pub(crate) active_deadline_seconds: Option<i64>,
+    termination_grace_period_seconds: Option<i64>,
     pub(crate) readiness_gates: Vec<ReadinessGate>,
     containers: Vec<RawContainer>,
     init_containers: Vec<RawContainer>,
     ephemeral_containers: Vec<RawContainer>,
-    volumes: Vec<Volume>,
+    pub(crate) volumes: Vec<VolumePlan>,
+    pub(crate) hostname: String,
+    pub(crate) subdomain: String,
+    pub(crate) host_aliases: Vec<HostAlias>,
+    pub(crate) dns_policy: String,
+    pub(crate) dns_config: DnsConfig,
+    pub(crate) service_account_name: String,
+    pub(crate) enable_service_links: bool,
     security_context: SecurityContext,
+}
+
+/// Names of an address, in addition to those of DNS.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct HostAlias {
+    pub(crate) ip: String,
+    pub(crate) hostnames: Vec<String>,
+}
+
+/// Settings of the resolver.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct DnsConfig {
+    pub(crate) nameservers: Vec<String>,
+    pub(crate) searches: Vec<String>,
+    pub(crate) options: Vec<DnsOption>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct DnsOption {
+    pub(crate) name: String,
+    pub(crate) value: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -53,9 +94,9 @@ pub(crate) struct ReadinessGate {
 /// The role of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Runs to its end before the next one starts.
+    /// Runs to completion before the next one starts.
     Init,
-    /// An init container that goes on running.
+    /// An init container that keeps running.
     Sidecar,
     Main,
     Ephemeral,
@@ -78,6 +119,7 @@ pub(crate) struct RawContainer {
     pub(crate) restart_policy: String,
     pub(crate) restart_policy_rules: Vec<RestartRule>,
     pub(crate) resources: Value,
+    pub(crate) resize_policy: Vec<ResizePolicy>,
     pub(crate) volume_mounts: Vec<Value>,
     pub(crate) readiness_probe: Option<Probe>,
     pub(crate) liveness_probe: Option<Probe>,
@@ -86,10 +128,24 @@ pub(crate) struct RawContainer {
     pub(crate) termination_message_policy: String,
     pub(crate) env: Vec<EnvVar>,
     pub(crate) env_from: Vec<EnvFrom>,
+    pub(crate) working_dir: String,
+    pub(crate) stdin: bool,
+    pub(crate) stdin_once: bool,
+    pub(crate) tty: bool,
+    pub(crate) termination_message_path: String,
+    pub(crate) ports: Vec<ContainerPort>,
     security_context: SecurityContext,
 }
 
-/// A rule for restarts by exit code.
+/// The effect on a container of resizing a resource.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ResizePolicy {
+    pub(crate) resource_name: String,
+    pub(crate) restart_policy: String,
+}
+
+/// A restart rule for exit codes.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RestartRule {
@@ -112,21 +168,45 @@ pub(crate) struct Probe {
     pub(crate) period_seconds: i64,
     pub(crate) success_threshold: u32,
     pub(crate) failure_threshold: u32,
-    pub(crate) http_get: Option<Value>,
-    pub(crate) exec: Option<Value>,
+    pub(crate) timeout_seconds: u64,
+    pub(crate) termination_grace_period_seconds: Option<i64>,
+    pub(crate) http_get: Option<PortAction>,
+    pub(crate) tcp_socket: Option<PortAction>,
+    pub(crate) exec: Option<ExecAction>,
     pub(crate) grpc: Option<Value>,
+}
+
+/// A connection to a port, or an HTTP request.
+#[derive(Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PortAction {
+    port: Value,
+    pub(crate) path: String,
+    pub(crate) scheme: String,
+    pub(crate) host: String,
+}
+
+/// A command.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ExecAction {
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Lifecycle {
-    pub(crate) pre_stop: Option<Hook>,
+    pub(crate) post_start: Option<Handler>,
+    pub(crate) pre_stop: Option<Handler>,
 }
 
+/// The action of a lifecycle hook.
 #[derive(Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Hook {
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Handler {
     pub(crate) sleep: Option<Sleep>,
+    pub(crate) exec: Option<ExecAction>,
+    pub(crate) http_get: Option<PortAction>,
 }
 
 #[derive(Default, Deserialize)]
@@ -140,51 +220,63 @@ pub(crate) struct Sleep {
 pub(crate) struct EnvVar {
     pub(crate) name: String,
     pub(crate) value: String,
-    value_from: ValueFrom,
+    pub(crate) value_from: ValueFrom,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ValueFrom {
-    config_map_key_ref: Option<KeyRef>,
-    secret_key_ref: Option<KeyRef>,
+pub(crate) struct ValueFrom {
+    pub(crate) config_map_key_ref: Option<KeyRef>,
+    pub(crate) secret_key_ref: Option<KeyRef>,
     field_ref: Option<FieldRef>,
+    pub(crate) resource_field_ref: Option<ResourceRef>,
+}
+
+/// A port that a container declares.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ContainerPort {
+    pub(crate) name: String,
+    pub(crate) container_port: u16,
+    pub(crate) host_port: u16,
+    #[serde(rename = "hostIP")]
+    pub(crate) host_ip: String,
+    pub(crate) protocol: String,
+}
+
+impl ContainerPort {
+    /// Reports whether calls to an address of the node reach the port.
+    pub(crate) fn is_at(&self, host: Ipv4Addr, call: &Call) -> bool {
+        let protocol = match self.protocol.as_str() {
+            "" => "TCP",
+            protocol => protocol,
+        };
+        let takes =
+            matches!(self.host_ip.as_str(), "" | "0.0.0.0") || self.host_ip == host.to_string();
+        self.host_port == call.port && protocol == call.protocol.as_str() && takes
+    }
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct FieldRef {
-    field_path: String,
+pub(crate) struct FieldRef {
+    pub(crate) field_path: String,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct KeyRef {
-    name: String,
-    optional: bool,
+pub(crate) struct KeyRef {
+    pub(crate) name: String,
+    pub(crate) key: String,
+    pub(crate) optional: bool,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct EnvFrom {
-    config_map_ref: Option<KeyRef>,
-    secret_ref: Option<KeyRef>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Volume {
-    name: String,
-    config_map: Option<VolumeRef>,
-    secret: Option<VolumeRef>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct VolumeRef {
-    name: String,
-    secret_name: String,
-    optional: bool,
+    pub(crate) prefix: String,
+    pub(crate) config_map_ref: Option<KeyRef>,
+    pub(crate) secret_ref: Option<KeyRef>,
 }
 
 #[derive(Clone, Default, Deserialize)]
@@ -192,72 +284,12 @@ struct VolumeRef {
 struct SecurityContext {
     run_as_user: Option<i64>,
     run_as_group: Option<i64>,
-}
-
-/// The status that the server shows.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Seen {
-    pub(crate) phase: String,
-    pub(crate) start_time: Option<String>,
-    #[serde(rename = "podIP")]
-    pub(crate) pod_ip: Option<String>,
-    pub(crate) conditions: Vec<Condition>,
-    pub(crate) container_statuses: Vec<SeenContainer>,
-    pub(crate) init_container_statuses: Vec<SeenContainer>,
-    pub(crate) ephemeral_container_statuses: Vec<SeenContainer>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Condition {
-    #[serde(rename = "type")]
-    pub(crate) type_: String,
-    pub(crate) status: String,
-    pub(crate) last_transition_time: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct SeenContainer {
-    pub(crate) name: String,
-    pub(crate) restart_count: u32,
-    pub(crate) ready: bool,
-    pub(crate) started: bool,
-    pub(crate) state: SeenState,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct SeenState {
-    pub(crate) running: Option<SeenRunning>,
-    pub(crate) terminated: Option<SeenTerminated>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct SeenRunning {
-    pub(crate) started_at: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct SeenTerminated {
-    pub(crate) exit_code: i32,
-    pub(crate) reason: String,
-    pub(crate) started_at: Option<String>,
-    pub(crate) finished_at: Option<String>,
-}
-
-/// An object that a pod cannot start without.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reference {
-    pub(crate) plural: &'static str,
-    /// The kind as messages name it.
-    pub(crate) kind: &'static str,
-    pub(crate) name: String,
-    /// The volume that needs it; containers' environments otherwise.
-    pub(crate) volume: Option<String>,
+    run_as_non_root: Option<bool>,
+    read_only_root_filesystem: bool,
+    allow_privilege_escalation: Option<bool>,
+    privileged: bool,
+    supplemental_groups: Vec<i64>,
+    fs_group: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -278,10 +310,12 @@ struct RawMetadata {
     deletion_grace_period_seconds: Option<i64>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
 }
 
 impl Plan {
-    /// Reads a pod.
+    /// Decodes a pod.
     pub(crate) fn read(object: &StoredObject) -> Result<Self, serde_json::Error> {
         let raw: RawPod = serde_json::from_slice(&object.json())?;
         let RawPod {
@@ -312,6 +346,7 @@ impl Plan {
                 grace_seconds: metadata.deletion_grace_period_seconds.unwrap_or(0),
             }),
             annotations: metadata.annotations,
+            labels: metadata.labels,
             spec,
             containers,
             status,
@@ -322,63 +357,56 @@ impl Plan {
         self.key.namespace().unwrap_or_default()
     }
 
-    /// Returns the objects that the pod cannot start without.
-    pub(crate) fn references(&self) -> Vec<Reference> {
-        let mut found = Vec::new();
-        let mut add = |plural, kind, name: &str, volume: Option<&str>, optional: bool| {
-            let reference = Reference {
-                plural,
-                kind,
-                name: name.to_owned(),
-                volume: volume.map(str::to_owned),
-            };
-            if !optional && !name.is_empty() && !found.contains(&reference) {
-                found.push(reference);
-            }
-        };
-        for volume in &self.spec.volumes {
-            let at = Some(volume.name.as_str());
-            if let Some(map) = &volume.config_map {
-                add("configmaps", "configmap", &map.name, at, map.optional);
-            }
-            if let Some(secret) = &volume.secret {
-                add(
-                    "secrets",
-                    "secret",
-                    &secret.secret_name,
-                    at,
-                    secret.optional,
-                );
-            }
-        }
-        for container in &self.containers {
-            let env = container.raw.env.iter().map(|env| &env.value_from);
-            let keys = env.map(|from| (&from.config_map_key_ref, &from.secret_key_ref));
-            let all = container.raw.env_from.iter();
-            let all = all.map(|from| (&from.config_map_ref, &from.secret_ref));
-            for (map, secret) in keys.chain(all) {
-                if let Some(map) = map {
-                    add("configmaps", "configmap", &map.name, None, map.optional);
-                }
-                if let Some(secret) = secret {
-                    add("secrets", "secret", &secret.name, None, secret.optional);
-                }
-            }
-        }
-        found
-    }
-
     /// Returns the user and the group of a container.
     pub(crate) fn user(&self, container: &ContainerPlan) -> (i64, i64) {
         let (own, pod) = (&container.raw.security_context, &self.spec.security_context);
-        let user = own.run_as_user.or(pod.run_as_user).unwrap_or(0);
+        let user = own.run_as_user.or(pod.run_as_user);
+        let user = user.unwrap_or_else(|| image_user(&container.raw.image));
         let group = own.run_as_group.or(pod.run_as_group).unwrap_or(0);
         (user, group)
+    }
+
+    /// Returns why a container must not run as the user that it would run as.
+    pub(crate) fn user_error(&self, container: &ContainerPlan) -> Option<String> {
+        let (own, pod) = (&container.raw.security_context, &self.spec.security_context);
+        let must_not_be_root = own.run_as_non_root.or(pod.run_as_non_root) == Some(true);
+        if !must_not_be_root || self.user(container).0 != 0 {
+            return None;
+        }
+        let why = match own.run_as_user.or(pod.run_as_user) {
+            Some(_) => "container's runAsUser breaks non-root policy",
+            None => "container has runAsNonRoot and image will run as root",
+        };
+        let (name, namespace) = (self.key.name(), self.namespace());
+        Some(format!(
+            "{why} (pod: \"{name}_{namespace}({})\", container: {})",
+            self.uid, container.raw.name
+        ))
+    }
+
+    /// Returns the groups of the processes of a container whose own group is given.
+    pub(crate) fn groups(&self, group: i64) -> Vec<i64> {
+        let pod = &self.spec.security_context;
+        let more = pod.supplemental_groups.iter().chain(&pod.fs_group);
+        let mut groups = vec![group];
+        for group in more {
+            if !groups.contains(group) {
+                groups.push(*group);
+            }
+        }
+        groups
+    }
+}
+
+impl Spec {
+    /// Returns the grace period of terminations.
+    pub(crate) fn grace_seconds(&self) -> i64 {
+        self.termination_grace_period_seconds.unwrap_or(30)
     }
 }
 
 impl EnvVar {
-    /// Returns the field that the value is taken from.
+    /// Returns the path of the field that the value comes from.
     pub(crate) fn field(&self) -> Option<&str> {
         self.value_from
             .field_ref
@@ -387,14 +415,53 @@ impl EnvVar {
     }
 }
 
+impl Probe {
+    /// Returns the port to connect to. A name refers to a port that the container declares.
+    pub(crate) fn port(&self, container: &ContainerPlan) -> Option<u16> {
+        if let Some(grpc) = &self.grpc {
+            return grpc["port"].as_u64()?.try_into().ok();
+        }
+        let action = self.http_get.as_ref().or(self.tcp_socket.as_ref())?;
+        action.port(container)
+    }
+}
+
+impl PortAction {
+    /// Returns the port. A name is one that the container declares.
+    pub(crate) fn port(&self, container: &ContainerPlan) -> Option<u16> {
+        if let Some(name) = self.port.as_str() {
+            let mut ports = container.raw.ports.iter();
+            return ports
+                .find(|port| port.name == name)
+                .map(|port| port.container_port);
+        }
+        self.port.as_u64().and_then(|port| port.try_into().ok())
+    }
+}
+
 impl ContainerPlan {
-    /// Reports whether the container is started again after it has ended.
-    pub(crate) fn restarts(&self, pod: &Spec, exit_code: i32) -> bool {
+    /// Reports whether the container cannot write to the files of its image.
+    pub(crate) fn has_read_only_files(&self) -> bool {
+        self.raw.security_context.read_only_root_filesystem
+    }
+
+    /// Reports whether the container has all capabilities.
+    pub(crate) fn is_privileged(&self) -> bool {
+        self.raw.security_context.privileged
+    }
+
+    /// Reports whether processes of the container may get more privileges than their parents.
+    pub(crate) fn may_escalate(&self) -> bool {
+        self.raw.security_context.allow_privilege_escalation != Some(false)
+    }
+
+    /// Reports whether the container is restarted after it has ended.
+    pub(crate) fn restarts(&self, pod: &Spec, ended: &Ended) -> bool {
         if self.kind == Kind::Ephemeral {
             return false;
         }
         let rule = self.raw.restart_policy_rules.iter().find(|rule| {
-            let listed = rule.exit_codes.values.contains(&exit_code);
+            let listed = rule.exit_codes.values.contains(&ended.code);
             match rule.exit_codes.operator.as_str() {
                 "In" => listed,
                 "NotIn" => !listed,
@@ -410,13 +477,24 @@ impl ContainerPlan {
         };
         match policy {
             "Never" => false,
-            "OnFailure" => exit_code != 0,
-            _ => self.kind != Kind::Init || exit_code != 0,
+            // A container that was terminated because of a probe is restarted whatever its exit code.
+            _ if ended.is_unhealthy => true,
+            "OnFailure" => ended.code != 0,
+            _ => self.kind != Kind::Init || ended.code != 0,
         }
     }
 }
 
-/// Reads a time.
+/// Returns the user that an image sets.
+fn image_user(image: &str) -> i64 {
+    // The image of Kubernetes' own tests that does not run as root.
+    match untagged(&full_name(image)).ends_with("/nonroot") {
+        true => 1234,
+        false => 0,
+    }
+}
+
+/// Parses a time.
 pub(crate) fn time(text: &str) -> Option<Timestamp> {
     text.parse().ok()
 }

@@ -1,9 +1,12 @@
 //! Probes of containers.
 //!
-//! A probe whose result cannot change by itself does not run: it is due again when the behavior of its container says so, or
-//! when somebody changes the result.
+//! Commands run in the shell of scripts and well-known images, and ports are connected to if a function listens on them. In
+//! other containers the behavior determines the result.
+//!
+//! A probe whose result cannot change by itself does not run. It is due when the behavior of its container changes the result,
+//! or when a test does.
 
-use std::time::Duration;
+use std::{net::Ipv4Addr, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,22 +16,20 @@ use super::{
     start::later,
     state::{Outcome, PodState, Surroundings},
 };
+use crate::{agnhost, shell::has_command, web_server::WebServer};
 
 impl PodState {
-    /// Runs the probes of a container that are due. Returns whether the container has to be killed.
+    /// Runs the probes of a container of some kinds that are due. Returns whether the container must be terminated.
     pub(super) fn probe(
         &mut self,
         plan: &Plan,
         i: usize,
+        kinds: &[ProbeKind],
         around: &Surroundings<'_>,
         outcome: &mut Outcome,
     ) -> bool {
         let container = &plan.containers[i];
-        for kind in [
-            ProbeKind::Startup,
-            ProbeKind::Readiness,
-            ProbeKind::Liveness,
-        ] {
+        for &kind in kinds {
             let Some(probe) = container.probe(kind) else {
                 continue;
             };
@@ -41,15 +42,11 @@ impl PodState {
                 continue;
             }
             if !written {
-                // That it runs is written before what probes say.
+                // The running state is written before the results of probes.
                 outcome.again = true;
                 return false;
             }
-            if self.probe_kind(container, i, kind, probe, around.now, outcome) {
-                let name = &container.raw.name;
-                let what = kind.as_str().to_lowercase();
-                let text = format!("Container {name} failed {what} probe, will be restarted");
-                outcome.events.push(container.event(false, "Killing", text));
+            if self.probe_kind(container, i, kind, probe, around, outcome) {
                 return true;
             }
         }
@@ -62,9 +59,10 @@ impl PodState {
         i: usize,
         kind: ProbeKind,
         probe: &Probe,
-        now: Timestamp,
+        around: &Surroundings<'_>,
         outcome: &mut Outcome,
     ) -> bool {
+        let (now, ip) = (around.now, self.ip.unwrap_or(around.host));
         let state = &mut self.containers[i];
         let Now::Running { since, .. } = state.now else {
             return false;
@@ -73,7 +71,23 @@ impl PodState {
         let period = SignedDuration::from_secs(probe.period_seconds.max(1));
         let mut probing = state.probes[kind as usize];
         let next = probing.next.unwrap_or_else(|| later(since, delay));
-        let (success, changes) = state.answer(kind, since, now);
+        let (mut success, changes) = state.answer(kind, since, now);
+        let is_real = success && state.checks(container, probe, around, ip);
+        let mut failed = None;
+        if is_real && next <= now {
+            match state.checked.take_if(|checked| checked.kind == kind) {
+                Some(checked) => {
+                    success = checked.failure.is_none();
+                    failed = checked.failure;
+                }
+                None => {
+                    outcome.probes.push((i, kind));
+                    return false;
+                }
+            }
+        } else if is_real {
+            success = probing.last.unwrap_or(kind == ProbeKind::Liveness);
+        }
         if next <= now {
             probing.count(success);
             let following = next.saturating_add(period).unwrap_or(now);
@@ -82,7 +96,8 @@ impl PodState {
                 false => now.saturating_add(period).unwrap_or(now),
             });
             if !success {
-                let text = format!("{} probe failed: {}", kind.as_str(), failure(probe));
+                let why = failed.unwrap_or_else(|| failure(probe).to_owned());
+                let text = format!("{} probe failed: {why}", kind.as_str());
                 outcome
                     .events
                     .push(container.event(true, "Unhealthy", text));
@@ -96,10 +111,10 @@ impl PodState {
         };
         let decided = probing.last == Some(success) && probing.times >= threshold;
         state.probes[kind as usize] = probing;
-        if !decided {
+        if !decided || is_real {
             outcome.due_at(probing.next.unwrap_or(now));
         } else if let Some(changes) = changes {
-            // The first run after the result has changed.
+            // The first run after a change of the result.
             let mut at = probing.next.unwrap_or(now);
             while at < changes {
                 at = at.saturating_add(period).unwrap_or(changes);
@@ -128,7 +143,31 @@ impl PodState {
 }
 
 impl super::container::ContainerState {
-    /// Returns what a probe says now, and when that changes by itself.
+    /// Reports whether a probe is executed.
+    fn checks(
+        &self,
+        container: &ContainerPlan,
+        probe: &Probe,
+        around: &Surroundings<'_>,
+        ip: Ipv4Addr,
+    ) -> bool {
+        if let Some(port) = probe.port(container) {
+            let is_server = WebServer::of(container).is_some() && self.inside.is_some();
+            let own = agnhost::test_web_server(container);
+            let is_tested = agnhost::is_image(container)
+                && (self.function.is_some() || own.is_some_and(|own| own != port));
+            return is_server || is_tested || around.network.has_listener(ip, port);
+        }
+        let Some(program) = probe.exec.as_ref().and_then(|exec| exec.command.first()) else {
+            return false;
+        };
+        // The shell runs containers that have a command, and so it does what is executed in them.
+        let is_in_shell = !container.raw.command.is_empty() || agnhost::is_image(container);
+        let runs = self.function.is_some() || self.inside.is_some() || is_in_shell;
+        runs && !around.images.is_registered(&container.raw.image) && has_command(program)
+    }
+
+    /// Returns the current result of a probe, and the time at which it changes by itself.
     fn answer(
         &self,
         kind: ProbeKind,
@@ -149,6 +188,13 @@ impl super::container::ContainerState {
             return (true, None);
         };
         let from = |at: Timestamp| (now >= at, (now < at).then_some(at));
+        if let (ProbeKind::Readiness, Some((up, down))) = (kind, behavior.flaps) {
+            let start = later(since, behavior.ready_after);
+            return match now < start {
+                true => (false, Some(start)),
+                false => flapping(start, up, down, now),
+            };
+        }
         match (kind, behavior.unhealthy_after) {
             (ProbeKind::Liveness, None) => (true, None),
             (ProbeKind::Liveness, Some(after)) => {
@@ -162,6 +208,28 @@ impl super::container::ContainerState {
     }
 }
 
+/// Returns whether a probe succeeds that succeeds and fails in turn from a time on, and the time of the next change.
+fn flapping(
+    start: Timestamp,
+    up: Duration,
+    down: Duration,
+    now: Timestamp,
+) -> (bool, Option<Timestamp>) {
+    let period = (up + down).as_nanos();
+    let passed = now.duration_since(start).as_nanos().max(0).unsigned_abs();
+    if period == 0 {
+        return (true, None);
+    }
+    let within = passed % period;
+    let is_up = within < up.as_nanos();
+    let left = match is_up {
+        true => up.as_nanos() - within,
+        false => period - within,
+    };
+    let left = Duration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
+    (is_up, Some(later(now, left)))
+}
+
 impl Probing {
     fn count(&mut self, success: bool) {
         self.times = match self.last == Some(success) {
@@ -173,7 +241,7 @@ impl Probing {
 }
 
 impl ProbeKind {
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Startup => "Startup",
             Self::Readiness => "Readiness",
@@ -183,7 +251,7 @@ impl ProbeKind {
 }
 
 impl ContainerPlan {
-    fn probe(&self, kind: ProbeKind) -> Option<&Probe> {
+    pub(crate) fn probe(&self, kind: ProbeKind) -> Option<&Probe> {
         match kind {
             ProbeKind::Startup => self.raw.startup_probe.as_ref(),
             ProbeKind::Readiness => self.raw.readiness_probe.as_ref(),

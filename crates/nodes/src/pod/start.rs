@@ -1,4 +1,4 @@
-//! Running one container: pull, start, end, start again.
+//! The life of a container: start, exit, restart.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -6,29 +6,26 @@ use jiff::{SignedDuration, Timestamp};
 use kubewright_controller::Request;
 
 use super::{
-    container::{Function, Now},
+    container::{Function, Kill, Now, ProbeKind},
+    deletion::{Grace, after},
     plan::{ContainerPlan, Kind, Plan},
+    requirement::Problem,
     state::{Outcome, PodEvent, PodState, Surroundings},
 };
 use crate::{
-    behavior::{Behavior, Run},
-    image::{Container, Signals, full_name},
+    behavior::Run,
+    image::{Container, Signals},
+    inside::expanded,
 };
 
-/// The wait before missing objects are looked for again.
+/// The delay before missing objects are looked up again.
 const RETRY: SignedDuration = SignedDuration::from_secs(1);
 
-/// The wait after the first failed pull.
-const PULL_BACKOFF: SignedDuration = SignedDuration::from_secs(10);
-
-/// The longest wait after a failed pull.
-const LONGEST_PULL_BACKOFF: SignedDuration = SignedDuration::from_secs(300);
-
-/// The number of restarts that happen without a wait within one look at the pod.
+/// The largest number of immediate restarts within one pass.
 const MOST_STEPS: usize = 4;
 
 impl PodState {
-    /// Runs a container as far as it goes without waiting.
+    /// Advances a container as far as possible without waiting.
     pub(super) fn run_container(
         &mut self,
         plan: &Plan,
@@ -49,7 +46,7 @@ impl PodState {
         outcome.again = true;
     }
 
-    /// Starts a container if nothing keeps it waiting. Returns whether it did.
+    /// Starts a container unless it must wait. Returns whether it was started.
     fn start(
         &mut self,
         plan: &Plan,
@@ -74,12 +71,10 @@ impl PodState {
         if !self.pull(plan, i, &behavior, around, outcome) {
             return false;
         }
-        if let Some(missing) = around.missing.iter().find(|r| r.volume.is_none()) {
-            self.containers[i].now = Now::Waiting {
-                reason: "CreateContainerConfigError",
-                message: format!("{} \"{}\" not found", missing.kind, missing.name),
-                until: None,
-            };
+        let error = plan.user_error(container);
+        let error = error.or_else(|| self.environment_error(i, around));
+        if let Some(message) = error.or_else(|| self.mount_error(plan, i, around)) {
+            self.config_failed(container, i, message, outcome);
             outcome.due_at(retry_at(now));
             return false;
         }
@@ -114,6 +109,7 @@ impl PodState {
         state.is_started = container.raw.startup_probe.is_none();
         state.is_ready = state.is_started && container.raw.readiness_probe.is_none();
         state.probes = Default::default();
+        state.begin_post_start(container, i, outcome);
         for line in &behavior.logs {
             state.log.write(now, line);
         }
@@ -125,146 +121,7 @@ impl PodState {
         true
     }
 
-    /// Pulls the image if needed. Returns whether the node has it.
-    fn pull(
-        &mut self,
-        plan: &Plan,
-        i: usize,
-        behavior: &Arc<Behavior>,
-        around: &mut Surroundings<'_>,
-        outcome: &mut Outcome,
-    ) -> bool {
-        let container = &plan.containers[i];
-        let image = &container.raw.image;
-        let state = &mut self.containers[i];
-        let (pull, now) = (&mut state.pull, around.now);
-        if pull.is_done {
-            return true;
-        }
-        let name = full_name(image);
-        let policy = container.raw.image_pull_policy.as_str();
-        let is_present = around.present.contains(&name);
-        if policy != "Always" && is_present {
-            pull.is_done = true;
-            let text = format!(
-                "Container image \"{image}\" already present on machine and can be accessed by the pod"
-            );
-            outcome.events.push(container.event(false, "Pulled", text));
-            return true;
-        }
-        if policy == "Never" {
-            let text =
-                format!("Container image \"{image}\" is not present with pull policy of Never");
-            if !matches!(
-                state.now,
-                Now::Waiting {
-                    reason: "ErrImageNeverPull",
-                    ..
-                }
-            ) {
-                let reason = "ErrImageNeverPull";
-                outcome
-                    .events
-                    .push(container.event(true, reason, text.clone()));
-                let failed = format!("Error: {reason}");
-                outcome.events.push(container.event(true, "Failed", failed));
-            }
-            state.now = Now::Waiting {
-                reason: "ErrImageNeverPull",
-                message: text,
-                until: None,
-            };
-            outcome.due_at(later(now, Duration::from_secs(10)));
-            return false;
-        }
-        let began = *pull.began.get_or_insert_with(|| {
-            let text = format!("Pulling image \"{image}\"");
-            outcome.events.push(container.event(false, "Pulling", text));
-            now
-        });
-        let done = later(began, behavior.pull_time);
-        if done > now {
-            outcome.due_at(done);
-            return false;
-        }
-        let fails = behavior
-            .pull_failures
-            .is_none_or(|most| pull.failures < most);
-        if let Some(error) = behavior.pull_error.as_ref().filter(|_| fails) {
-            self.pull_failed(container, i, error, now, outcome);
-            return false;
-        }
-        pull.is_done = true;
-        around.present.insert(name);
-        let took = seconds(now.duration_since(began));
-        let size = size_of(image);
-        let text = format!(
-            "Successfully pulled image \"{image}\" in {took} ({took} including waiting). Image size: {size} bytes."
-        );
-        outcome.events.push(container.event(false, "Pulled", text));
-        true
-    }
-
-    fn pull_failed(
-        &mut self,
-        container: &ContainerPlan,
-        i: usize,
-        error: &str,
-        now: Timestamp,
-        outcome: &mut Outcome,
-    ) {
-        let state = &mut self.containers[i];
-        let image = &container.raw.image;
-        let error = format!(
-            "failed to pull and unpack image \"{}\": {error}",
-            full_name(image)
-        );
-        let mut say = |warning, reason, text: String| {
-            outcome.events.push(container.event(warning, reason, text));
-        };
-        // The failure is written first, and then the wait.
-        if !matches!(
-            state.now,
-            Now::Waiting {
-                reason: "ErrImagePull",
-                ..
-            }
-        ) {
-            say(
-                true,
-                "Failed",
-                format!("Failed to pull image \"{image}\": {error}"),
-            );
-            say(true, "Failed", "Error: ErrImagePull".to_owned());
-            state.now = Now::Waiting {
-                reason: "ErrImagePull",
-                message: error,
-                until: None,
-            };
-            outcome.again = true;
-            return;
-        }
-        say(
-            false,
-            "BackOff",
-            format!("Back-off pulling image \"{image}\""),
-        );
-        say(true, "Failed", "Error: ImagePullBackOff".to_owned());
-        let wait = PULL_BACKOFF * (1 << state.pull.failures.min(5));
-        let until = now
-            .saturating_add(wait.min(LONGEST_PULL_BACKOFF))
-            .unwrap_or(now);
-        state.pull.failures += 1;
-        state.pull.began = None;
-        state.now = Now::Waiting {
-            reason: "ImagePullBackOff",
-            message: format!("Back-off pulling image \"{image}\": ErrImagePull: {error}"),
-            until: Some(until),
-        };
-        outcome.due_at(until);
-    }
-
-    /// Looks after a container that runs. Returns whether it has ended.
+    /// Advances a running container. Returns whether it has exited.
     fn watch(
         &mut self,
         plan: &Plan,
@@ -275,33 +132,87 @@ impl PodState {
         let now = around.now;
         self.resume(plan, i, around, outcome);
         let state = &mut self.containers[i];
-        let reported = state
-            .function
-            .as_ref()
-            .and_then(|f| f.signals.state.lock().exit_code);
-        let end = match &state.now {
-            Now::Running { end, .. } => *end,
-            _ => None,
+        if let Some((code, reason)) = state.exited(now) {
+            state.end(code, reason, now);
+            return true;
+        }
+        if let Now::Running {
+            end: Some((at, _)), ..
+        } = state.now
+        {
+            outcome.due_at(at);
+        }
+        if state.killed.is_none()
+            && let Some(kill) = self.check(plan, i, around, outcome)
+        {
+            self.begin_kill(plan, i, kill, now, outcome);
+        }
+        let state = &mut self.containers[i];
+        let Some((_, deadline)) = state.killed else {
+            return false;
         };
-        let (code, reason) = match (state.forced.exit.take(), reported, end) {
-            (Some((code, reason)), _, _) => (code, Some(reason)),
-            (None, Some(code), _) => (code, None),
-            (None, None, Some((at, code))) if at <= now => (code, None),
-            (None, None, end) => {
-                if let Some((at, _)) = end {
-                    outcome.due_at(at);
-                }
-                if !self.probe(plan, i, around, outcome) {
-                    return false;
-                }
-                (137, Some("Error"))
-            }
-        };
-        self.containers[i].end(code, reason, now);
+        let grace = Grace::until(deadline);
+        state.stop(&plan.containers[i], i, grace, now, outcome);
+        if self.containers[i].is_running() {
+            self.probe(plan, i, &[ProbeKind::Readiness], around, outcome);
+            return false;
+        }
         true
     }
 
-    /// Gives a container that was taken over its behavior.
+    /// Runs the hook after the start, and the probes. Returns the reason if the container must be terminated.
+    fn check(
+        &mut self,
+        plan: &Plan,
+        i: usize,
+        around: &Surroundings<'_>,
+        outcome: &mut Outcome,
+    ) -> Option<Kill> {
+        let all = [
+            ProbeKind::Startup,
+            ProbeKind::Readiness,
+            ProbeKind::Liveness,
+        ];
+        match self.containers[i].post_start(&plan.containers[i], outcome) {
+            Ok(true) => None,
+            Ok(false) => {
+                let failed = self.probe(plan, i, &all, around, outcome);
+                failed.then_some(Kill::Probe)
+            }
+            Err(()) => Some(Kill::Hook),
+        }
+    }
+
+    /// Begins the termination of a container that failed a probe, or whose hook failed.
+    fn begin_kill(
+        &mut self,
+        plan: &Plan,
+        i: usize,
+        kill: Kill,
+        now: Timestamp,
+        outcome: &mut Outcome,
+    ) {
+        let container = &plan.containers[i];
+        let state = &mut self.containers[i];
+        let (probe, text) = match kill {
+            Kill::Hook => (None, "FailedPostStartHook".to_owned()),
+            Kill::Probe => {
+                let kind = match state.is_started {
+                    true => ProbeKind::Liveness,
+                    false => ProbeKind::Startup,
+                };
+                let (name, what) = (&container.raw.name, kind.as_str().to_lowercase());
+                let text = format!("Container {name} failed {what} probe, will be restarted");
+                (container.probe(kind), text)
+            }
+        };
+        let own = probe.and_then(|probe| probe.termination_grace_period_seconds);
+        let seconds = own.unwrap_or(plan.spec.grace_seconds());
+        state.killed = Some((kill, after(now, seconds)));
+        state.begin_stop(container, text, now, outcome);
+    }
+
+    /// Restores the behavior of a running container that was taken over.
     fn resume(
         &mut self,
         plan: &Plan,
@@ -325,7 +236,7 @@ impl PodState {
         self.containers[i].behavior = Some(behavior);
     }
 
-    /// Starts a container again if it is to be restarted, and has waited for long enough. Returns whether it did.
+    /// Restarts a container if its policy says so and its backoff is over. Returns whether it was restarted.
     fn start_again(
         &mut self,
         plan: &Plan,
@@ -339,17 +250,19 @@ impl PodState {
         let Now::Ended(ended) = &state.now else {
             return false;
         };
-        if !container.restarts(&plan.spec, ended.code) {
+        if !container.restarts(&plan.spec, ended) {
             return false;
         }
         let finished = ended.finished;
         let ended = ended.clone();
-        if !state.is_written {
-            // The end is written before the container is started again.
+        // The termination is written before the restart, unless the node terminated the container to restart it.
+        if !state.is_written && !ended.is_unhealthy {
             outcome.again = true;
             return false;
         }
-        if let Some((until, wait)) = state.backoff.until(finished)
+        if std::mem::take(&mut state.is_resized) {
+            state.now = Now::waiting("ContainerCreating");
+        } else if let Some((until, wait)) = state.backoff.until(finished)
             && until > now
         {
             let (pod, namespace) = (plan.key.name(), plan.namespace());
@@ -380,29 +293,93 @@ impl PodState {
         true
     }
 
-    /// Prepares what the function of an image gets.
+    /// Notes that the configuration of a container cannot be determined. An event reports each error once.
+    fn config_failed(
+        &mut self,
+        container: &ContainerPlan,
+        i: usize,
+        error: String,
+        outcome: &mut Outcome,
+    ) {
+        let reason = "CreateContainerConfigError";
+        let slot = &mut self.containers[i].now;
+        let is_known = matches!(slot, Now::Waiting { reason: known, message, .. } if *known == reason && *message == error);
+        if !is_known {
+            let text = format!("Error: {error}");
+            outcome.events.push(container.event(true, "Failed", text));
+        }
+        *slot = Now::Waiting {
+            reason,
+            message: error,
+            until: None,
+        };
+    }
+
+    /// Returns why the environment of a container cannot be determined.
+    fn environment_error(&self, i: usize, around: &Surroundings<'_>) -> Option<String> {
+        around.problems.iter().find_map(|problem| match problem {
+            Problem::Environment(container, message) if *container == i => Some(message.clone()),
+            _ => None,
+        })
+    }
+
+    /// Returns why the volumes of a container cannot be mounted: a path below a volume that refers to variables without a
+    /// value, or that leads out of the volume.
+    fn mount_error(&self, plan: &Plan, i: usize, around: &Surroundings<'_>) -> Option<String> {
+        let container = &plan.containers[i];
+        let mounts = container.raw.volume_mounts.iter();
+        let mut paths = mounts.filter_map(|mount| mount["subPathExpr"].as_str());
+        let ip = self.ip.map(|ip| ip.to_string());
+        paths.find_map(|path| {
+            let mut env = variables(plan, container, ip.as_deref(), around);
+            env.retain(|_, value| !value.is_empty());
+            let expanded = expanded(path, &env);
+            match expanded {
+                path if path.contains("$(") => Some(format!("missing value for {path:?}")),
+                path if path.starts_with('/') => Some(format!(
+                    "error SubPath `{path}` must not be an absolute path"
+                )),
+                path if path.split('/').any(|part| part == "..") => Some(format!(
+                    "unable to provision SubPath `{path}`: must not contain '..'"
+                )),
+                _ => None,
+            }
+        })
+    }
+
+    /// Prepares the argument of an image's function.
     fn prepare(&mut self, plan: &Plan, i: usize, around: &Surroundings<'_>) -> Container {
         let raw = &plan.containers[i].raw;
-        let signals = Arc::new(Signals::default());
-        let env = raw.env.iter().map(|env| {
-            let value = match env.field() {
-                Some(field) => self.field(plan, field),
-                None => env.value.clone(),
-            };
-            (env.name.clone(), value)
+        let signals = Arc::new(match raw.stdin {
+            true => Signals::with_stdin(),
+            false => Signals::default(),
         });
+        let ip = match plan.spec.host_network {
+            true => Some(around.host),
+            false => self.ip,
+        };
+        let ip = ip.map(|ip| ip.to_string());
+        let env = variables(plan, &plan.containers[i], ip.as_deref(), around);
+        let mut arguments: Vec<String> = raw.command.iter().chain(&raw.args).cloned().collect();
+        if arguments.is_empty() && raw.stdin {
+            arguments.push("sh".to_owned());
+        }
         let container = Container {
             inner: Arc::new(crate::image::Inner {
                 request: Request::new(plan.namespace(), plan.key.name()),
                 name: raw.name.clone(),
                 image: raw.image.clone(),
-                ip: self.ip.map(|ip| ip.to_string()),
-                arguments: raw.command.iter().chain(&raw.args).cloned().collect(),
-                env: env.collect::<BTreeMap<_, _>>(),
+                ip,
+                arguments,
+                env,
                 log: self.containers[i].log.clone(),
                 clock: around.clock.clone(),
                 signals: signals.clone(),
                 wake: around.wake.clone(),
+                network: around.network.clone(),
+                index: i,
+                uid: plan.uid.clone(),
+                message_path: raw.termination_message_path.clone(),
             }),
         };
         self.containers[i].function = Some(Function {
@@ -411,18 +388,23 @@ impl PodState {
         });
         container
     }
+}
 
-    /// Returns a field of the pod, for environment variables.
-    fn field(&self, plan: &Plan, path: &str) -> String {
-        match path {
-            "metadata.name" => plan.key.name().to_owned(),
-            "metadata.namespace" => plan.namespace().to_owned(),
-            "metadata.uid" => plan.uid.clone(),
-            "spec.nodeName" => plan.spec.node_name.clone(),
-            "status.podIP" => self.ip.map(|ip| ip.to_string()).unwrap_or_default(),
-            _ => String::new(),
-        }
-    }
+/// Returns the variables of a container whose values are in its pod.
+fn variables(
+    plan: &Plan,
+    container: &ContainerPlan,
+    ip: Option<&str>,
+    around: &Surroundings<'_>,
+) -> BTreeMap<String, String> {
+    let env = container.raw.env.iter().map(|env| {
+        let value = match env.field() {
+            Some(field) => plan.field(field, ip, Some(around.host)),
+            None => env.value.clone(),
+        };
+        (env.name.clone(), value)
+    });
+    env.collect()
 }
 
 impl ContainerPlan {
@@ -439,14 +421,14 @@ impl ContainerPlan {
         };
         PodEvent {
             is_warning,
-            reason,
+            reason: reason.into(),
             message,
             field: Some(format!("spec.{list}{{{}}}", self.raw.name)),
         }
     }
 }
 
-/// Returns when missing objects are looked for again.
+/// Returns the time at which missing objects are looked up again.
 pub(super) fn retry_at(now: Timestamp) -> Timestamp {
     now.saturating_add(RETRY).unwrap_or(now)
 }
@@ -456,25 +438,10 @@ pub(super) fn later(time: Timestamp, by: Duration) -> Timestamp {
     time.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
-/// Prints whole seconds as Go does: `10s`, `2m40s`, `5m0s`.
+/// Formats whole seconds as Go does: `10s`, `2m40s`, `5m0s`.
 fn go_duration(time: SignedDuration) -> String {
     match time.as_secs() {
         seconds @ ..60 => format!("{seconds}s"),
         seconds => format!("{}m{}s", seconds / 60, seconds % 60),
     }
-}
-
-fn seconds(time: SignedDuration) -> String {
-    match time.as_millis() {
-        0 => "0s".to_owned(),
-        millis @ ..1000 => format!("{millis}ms"),
-        millis => format!("{}s", millis as f64 / 1000.0),
-    }
-}
-
-/// Returns a plausible size that depends on the name only.
-fn size_of(image: &str) -> u64 {
-    let digits = crate::image::hex(&[image]);
-    let number = u64::from_str_radix(&digits[..8], 16).unwrap_or(0);
-    10_000_000 + number % 90_000_000
 }

@@ -1,15 +1,23 @@
-//! [`PodState`]: a pod that a node knows.
+//! [`PodState`]: the state of a pod that runs on a node.
 
-use std::{collections::BTreeSet, net::Ipv4Addr, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, net::Ipv4Addr, sync::Arc};
 
 use jiff::Timestamp;
 use kubewright_controller::{Clock, RequestSender};
+use kubewright_scheduler::PodRejection;
 
 use super::{
-    container::{ContainerState, Ended, Now},
-    plan::{Kind, Plan, Reference, SeenContainer, time},
+    container::{ContainerState, Now, ProbeKind},
+    hooks::HookKind,
+    plan::{Kind, Plan, time},
+    requirement::Problem,
+    resize::Resize,
 };
-use crate::image::{Container, Image, Images};
+use crate::{
+    image::{Container, Image, Images},
+    inside::Volumes,
+    network::Network,
+};
 
 /// A pod on its node.
 pub(crate) struct PodState {
@@ -24,20 +32,35 @@ pub(crate) struct PodState {
     /// The reason and message of a pod that failed as a whole.
     pub(crate) failure: Option<(String, String)>,
     pub(crate) disruption: Option<String>,
-    /// Whether its containers have been told to stop.
-    pub(crate) is_stopping: bool,
+    /// The reason why the node rejected it.
+    pub(crate) rejection: Option<PodRejection>,
+    /// The time at which the termination of the deleted pod began.
+    pub(crate) deletion_began: Option<Timestamp>,
+    /// The time at which all containers but the sidecars had ended.
+    pub(crate) completed: Option<Timestamp>,
     pub(crate) phase: Phase,
-    /// The conditions as they were written last: their status, and since when.
+    /// A hash of the resources that the node has allocated to the pod.
+    pub(crate) resources: Option<u64>,
+    pub(crate) resize: Option<Box<Resize>>,
+    /// Whether the status shows that a resize is in progress.
+    pub(crate) has_shown_resize: bool,
+    /// Whether the status that was written last has a condition of a resize.
+    pub(crate) shows_resize: bool,
+    /// The conditions that were written last, with their status and transition time.
     pub(crate) conditions: [Option<(bool, Timestamp)>; 5],
-    /// A hash of the status that was written last.
+    /// A hash of the last status that was written.
     pub(crate) written: Option<u64>,
-    /// The version that the last write had.
+    /// The resourceVersion that the last write returned.
     pub(crate) version: String,
-    /// Whether the event of the last write is to be looked at.
+    /// Whether the event of the last write triggers another pass.
     pub(crate) is_awaited: bool,
+    /// The errors of mounts that events have reported.
+    pub(crate) reported: Vec<String>,
+    /// The volumes with the lifetime of the pod, created on first use.
+    pub(crate) volumes: Option<Volumes>,
     /// The names of the containers.
     pub(crate) names: Vec<Box<str>>,
-    /// The number of changes that tests have asked for, of those that were looked at, and of those whose effects were written.
+    /// The numbers of changes that tests have requested, that were handled, and whose effects were written.
     pub(crate) asked: u64,
     pub(crate) seen: u64,
     pub(crate) done: u64,
@@ -51,26 +74,33 @@ pub(crate) enum Phase {
     Failed,
 }
 
-/// The surroundings of a pod on its node.
+/// The environment of a pod on its node.
 pub(crate) struct Surroundings<'a> {
     pub(crate) now: Timestamp,
     pub(crate) images: &'a Images,
-    /// The images that the node has.
-    pub(crate) present: &'a mut BTreeSet<String>,
-    /// The objects that the pod needs and that do not exist.
-    pub(crate) missing: &'a [Reference],
+    /// The images that are present on the node, with their sizes.
+    pub(crate) present: &'a mut BTreeMap<String, u64>,
+    /// The reasons for which the pod or its containers cannot start yet.
+    pub(crate) problems: &'a [Problem],
     pub(crate) wake: &'a RequestSender,
     pub(crate) clock: &'a Clock,
+    pub(crate) network: &'a Network,
+    /// The address of the node.
+    pub(crate) host: Ipv4Addr,
 }
 
-/// The work that is left after a pod was handled.
+/// The actions that remain after a pass over a pod.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) events: Vec<PodEvent>,
-    /// The time of the next change that happens by itself.
+    /// The time of the next transition.
     pub(crate) due: Option<Timestamp>,
-    /// Whether there is more to do once the status has been written.
+    /// Whether another pass is needed once the status has been written.
     pub(crate) again: bool,
+    /// The probes to run, by the number of their container.
+    pub(crate) probes: Vec<(usize, ProbeKind)>,
+    /// The hooks to run, by the number of their container.
+    pub(crate) hooks: Vec<(usize, HookKind)>,
     /// The functions to start, by the number of their container.
     pub(crate) functions: Vec<(usize, Arc<dyn Image>, Container)>,
 }
@@ -79,7 +109,7 @@ pub(crate) struct Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PodEvent {
     pub(crate) is_warning: bool,
-    pub(crate) reason: &'static str,
+    pub(crate) reason: Cow<'static, str>,
     pub(crate) message: String,
     /// The container that it is about.
     pub(crate) field: Option<String>,
@@ -107,8 +137,8 @@ impl Phase {
 }
 
 impl PodState {
-    /// Creates the state of a pod that the node sees for the first time. One that the server shows as started is taken over: its
-    /// containers go on.
+    /// Creates the state of a pod that is new to the node. If the server shows that its containers run, they are taken over
+    /// without a restart.
     pub(crate) fn new(plan: &Plan, node: Arc<str>, now: Timestamp) -> Self {
         let seen = &plan.status;
         let start = seen.start_time.as_deref().and_then(time);
@@ -122,17 +152,25 @@ impl PodState {
             was_initialized: false,
             failure: None,
             disruption: None,
-            is_stopping: false,
+            rejection: None,
+            deletion_began: None,
+            completed: None,
             phase: match seen.phase.as_str() {
                 "Running" => Phase::Running,
                 "Succeeded" => Phase::Succeeded,
                 "Failed" => Phase::Failed,
                 _ => Phase::Pending,
             },
+            resources: None,
+            resize: None,
+            has_shown_resize: false,
+            shows_resize: false,
             conditions: Default::default(),
             written: None,
             version: String::new(),
             is_awaited: false,
+            reported: Vec::new(),
+            volumes: None,
             names: Vec::new(),
             asked: 0,
             seen: 0,
@@ -142,17 +180,27 @@ impl PodState {
         if start.is_some() {
             state.has_sandbox = state.ip.is_some();
             state.was_initialized = state.phase == Phase::Running;
-            // Something was written before, so this is not the first write.
+            // An earlier status exists, so the next write is not the first.
             state.written = Some(0);
             state.take_over(plan, now);
         }
         state
     }
 
-    /// Adds containers that came later: ephemeral ones.
+    /// Fails a pod that the node cannot run.
+    pub(crate) fn reject(&mut self, rejection: PodRejection) {
+        self.phase = Phase::Failed;
+        self.rejection = Some(rejection);
+    }
+
+    /// Adds containers that were added to the pod: ephemeral ones.
     pub(crate) fn add_containers(&mut self, plan: &Plan) {
         let has_init = plan.containers.iter().any(|c| c.kind == Kind::Init);
         let has_sidecar = plan.containers.iter().any(|c| c.kind == Kind::Sidecar);
+        let missing = plan.containers.len().saturating_sub(self.containers.len());
+        // Most pods have one container, for which a vector that grows reserves room for four.
+        self.containers.reserve_exact(missing);
+        self.names.reserve_exact(missing);
         while self.containers.len() < plan.containers.len() {
             let container = &plan.containers[self.containers.len()];
             let kind = container.kind;
@@ -163,12 +211,13 @@ impl PodState {
                     true => "PodInitializing",
                     false => "ContainerCreating",
                 }),
+                reports_log: container.raw.termination_message_policy == "FallbackToLogsOnError",
                 ..ContainerState::default()
             });
         }
     }
 
-    /// Reports whether a container waits to be started.
+    /// Reports whether a container has not been started yet.
     pub(crate) fn is_waiting(&self) -> bool {
         let mut containers = self.containers.iter();
         containers.any(|c| matches!(c.now, Now::Waiting { .. }))
@@ -195,34 +244,6 @@ impl PodState {
                 let since = condition.last_transition_time.as_deref().and_then(time);
                 Some((condition.status == "True", since?))
             });
-        }
-    }
-}
-
-impl ContainerState {
-    fn take_over(&mut self, seen: &SeenContainer, now: Timestamp) {
-        self.restarts = seen.restart_count;
-        self.pull.is_done = true;
-        let read = |time_: &Option<String>| time_.as_deref().and_then(time);
-        if let Some(running) = &seen.state.running {
-            self.is_started = seen.started;
-            self.is_ready = seen.ready;
-            self.now = Now::Running {
-                since: read(&running.started_at).unwrap_or(now),
-                end: None,
-            };
-        } else if let Some(ended) = &seen.state.terminated {
-            let reason = ["Completed", "Error", "OOMKilled", "ContainerStatusUnknown"];
-            let reason = reason.into_iter().find(|reason| *reason == ended.reason);
-            self.now = Now::Ended(Box::new(Ended {
-                code: ended.exit_code,
-                reason: reason.unwrap_or("Error"),
-                message: String::new(),
-                started: read(&ended.started_at),
-                finished: read(&ended.finished_at).unwrap_or(now),
-            }));
-        } else {
-            self.pull.is_done = false;
         }
     }
 }

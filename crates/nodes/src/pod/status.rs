@@ -3,16 +3,18 @@
 use std::hash::{BuildHasher, Hasher};
 
 use jiff::Timestamp;
+use kubewright_scheduler::PodRejection;
 use serde_json::{Map, Value, json};
 
 use super::{
-    container::{ContainerState, Ended, Now},
+    container::{Ended, Now},
     plan::{ContainerPlan, Kind, Plan},
+    resize,
     state::{Phase, PodState},
 };
 use crate::image::{digest, full_name, hex};
 
-/// The conditions that a kubelet writes, in their order.
+/// The conditions that a kubelet writes, in order.
 pub(crate) const CONDITIONS: [&str; 5] = [
     "PodReadyToStartContainers",
     "Initialized",
@@ -21,13 +23,16 @@ pub(crate) const CONDITIONS: [&str; 5] = [
     "PodScheduled",
 ];
 
-/// The condition of pods that are about to be ended from outside.
+/// The condition of pods that are about to be terminated by a disruption.
 const DISRUPTION: &str = "DisruptionTarget";
 
-/// The longest message of a container that has ended, in bytes.
+/// The longest termination message of a container, in bytes.
 const LONGEST_MESSAGE: usize = 4096;
 
-/// A condition before its times are added.
+/// The length that the termination messages of all containers share, in bytes.
+const ALL_MESSAGES: usize = 12 << 10;
+
+/// A condition without its timestamps.
 struct Draft {
     is_true: bool,
     reason: &'static str,
@@ -49,13 +54,16 @@ impl Draft {
 }
 
 impl PodState {
-    /// Returns the patch that writes the status; `None` if the server has it already.
+    /// Returns the patch that writes the status; `None` if the server has that status.
     pub(crate) fn patch(
         &mut self,
         plan: &Plan,
         host_ip: &str,
         now: Timestamp,
     ) -> Option<(Vec<u8>, u64)> {
+        if let Some(rejection) = &self.rejection {
+            return self.rejected(plan, rejection);
+        }
         let drafts = self.drafts(plan);
         let mut conditions = Vec::with_capacity(CONDITIONS.len() + 1);
         if let Some(message) = &self.disruption {
@@ -64,12 +72,13 @@ impl PodState {
                 "lastProbeTime": null, "lastTransitionTime": seconds(now), "observedGeneration": plan.generation,
             }));
         }
+        conditions.extend(self.resize_conditions());
         let mut differs = false;
         for (slot, (name, draft)) in CONDITIONS.into_iter().zip(&drafts).enumerate() {
             let known = self.conditions[slot].filter(|(was, _)| *was == draft.is_true);
             let since = match (known, name) {
                 (Some((_, since)), _) => since,
-                // The server wrote it when the pod was bound.
+                // The API server sets it when the pod is bound.
                 (None, "PodScheduled") => plan.transition(name).unwrap_or(now),
                 (None, _) => now,
             };
@@ -77,6 +86,17 @@ impl PodState {
             differs |= plan.shows_otherwise(name, draft.is_true);
             conditions.push(draft.render(name, since, plan.generation));
         }
+        let is_shown = |name: &str| {
+            self.shows_resize || plan.status.conditions.iter().any(|c| c.type_ == name)
+        };
+        let removed: Vec<Value> = resize::CONDITIONS
+            .into_iter()
+            .filter(|name| conditions.iter().all(|c| c["type"] != *name))
+            .filter(|name| is_shown(name))
+            .map(|name| json!({"$patch": "delete", "type": name}))
+            .collect();
+        differs |= !removed.is_empty();
+        self.shows_resize = self.resize.is_some();
         let status = self.render(plan, host_ip, &conditions);
         let text = serde_json::to_vec(&status).ok()?;
         let hash = hash(&text);
@@ -84,7 +104,9 @@ impl PodState {
             return None;
         }
         let ours = |name: &str| {
-            CONDITIONS.contains(&name) || (name == DISRUPTION && self.disruption.is_some())
+            CONDITIONS.contains(&name)
+                || resize::CONDITIONS.contains(&name)
+                || (name == DISRUPTION && self.disruption.is_some())
         };
         let foreign = plan.status.conditions.iter().map(|c| c.type_.as_str());
         let order: Vec<Value> = foreign
@@ -95,6 +117,9 @@ impl PodState {
         let Value::Object(mut status) = status else {
             return None;
         };
+        if let Some(Value::Array(conditions)) = status.get_mut("conditions") {
+            conditions.extend(removed);
+        }
         status.insert(
             "$setElementOrder/conditions".to_owned(),
             Value::Array(order),
@@ -103,7 +128,32 @@ impl PodState {
         Some((serde_json::to_vec(&patch).ok()?, hash))
     }
 
-    /// Notes that the server has the status.
+    /// Returns the patch of a pod that the node never ran: it has no conditions and no containers.
+    fn rejected(&self, plan: &Plan, rejection: &PodRejection) -> Option<(Vec<u8>, u64)> {
+        let shown = plan.status.conditions.iter().map(|c| c.type_.as_str());
+        let removed: Vec<Value> = shown
+            .filter(|name| CONDITIONS.contains(name))
+            .map(|name| json!({"$patch": "delete", "type": name}))
+            .collect();
+        let mut status = json!({
+            "observedGeneration": plan.generation,
+            "phase": self.phase.as_str(),
+            "reason": rejection.reason,
+            "message": format!("Pod was rejected: {}", rejection.message),
+            "startTime": seconds(self.start),
+        });
+        let hash = hash(&serde_json::to_vec(&status).ok()?);
+        if self.written == Some(hash) && removed.is_empty() {
+            return None;
+        }
+        if !removed.is_empty() {
+            status["conditions"] = Value::Array(removed);
+        }
+        let patch = json!({"metadata": {"uid": self.uid}, "status": status});
+        Some((serde_json::to_vec(&patch).ok()?, hash))
+    }
+
+    /// Records that the server has the status.
     pub(crate) fn note_written(&mut self, hash: u64, version: String) {
         self.written = Some(hash);
         self.version = version;
@@ -205,16 +255,14 @@ impl PodState {
             ("containerStatuses", &[Kind::Main]),
             ("ephemeralContainerStatuses", &[Kind::Ephemeral]),
         ] {
-            let containers = plan.containers.iter().zip(&self.containers);
-            let containers = containers.filter(|(container, _)| kinds.contains(&container.kind));
-            let mut containers: Vec<_> = containers.collect();
+            let containers = 0..plan.containers.len().min(self.containers.len());
+            let containers = containers.filter(|i| kinds.contains(&plan.containers[*i].kind));
+            let mut containers: Vec<usize> = containers.collect();
             if name == "containerStatuses" {
-                containers.sort_by_key(|(container, _)| container.raw.name.as_str());
+                containers.sort_by_key(|i| plan.containers[*i].raw.name.as_str());
             }
-            let statuses: Vec<Value> = containers
-                .into_iter()
-                .map(|(container, state)| self.container(plan, container, state))
-                .collect();
+            let statuses = containers.into_iter().map(|i| self.container(plan, i));
+            let statuses: Vec<Value> = statuses.collect();
             if !statuses.is_empty() {
                 put(name, Value::Array(statuses));
             }
@@ -222,7 +270,8 @@ impl PodState {
         Value::Object(status)
     }
 
-    fn container(&self, plan: &Plan, container: &ContainerPlan, state: &ContainerState) -> Value {
+    fn container(&self, plan: &Plan, i: usize) -> Value {
+        let (container, state) = (&plan.containers[i], &self.containers[i]);
         let raw = &container.raw;
         let has_run = state.last.is_some() || !matches!(state.now, Now::Waiting { .. });
         let id = |restarts: u32| {
@@ -241,7 +290,7 @@ impl PodState {
                 value["finishedAt"] = Value::Null;
             }
             if !ended.message.is_empty() {
-                value["message"] = json!(cut(&ended.message));
+                value["message"] = json!(cut(&ended.message, plan.containers.len()));
             }
             json!({"terminated": value})
         };
@@ -256,7 +305,7 @@ impl PodState {
             Now::Ended(end) => ended(end, state.restarts),
         };
         let last = match &state.last {
-            // The container that waits to be started again has still the number of the last.
+            // A container in backoff keeps the restart count of its last run.
             Some(last) if matches!(state.now, Now::Waiting { .. }) => ended(last, state.restarts),
             Some(last) => ended(last, state.restarts.saturating_sub(1)),
             None => json!({}),
@@ -286,13 +335,15 @@ impl PodState {
         }
         if state.is_running() {
             let (uid, gid) = plan.user(container);
+            let groups = plan.groups(gid);
             status["user"] =
-                json!({"linux": {"uid": uid, "gid": gid, "supplementalGroups": [gid]}});
-            status["resources"] = match &raw.resources {
+                json!({"linux": {"uid": uid, "gid": gid, "supplementalGroups": groups}});
+            let (allocated, actual) = self.resources_of(plan, i);
+            status["resources"] = match actual {
                 Value::Null => json!({}),
                 resources => resources.clone(),
             };
-            if let Some(requests) = raw.resources.get("requests") {
+            if let Some(requests) = allocated.get("requests") {
                 status["allocatedResources"] = requests.clone();
             }
         }
@@ -314,7 +365,7 @@ impl Draft {
             "type": name, "status": status, "lastProbeTime": null,
             "lastTransitionTime": seconds(since), "observedGeneration": generation,
         });
-        // A reason of before goes away.
+        // A previous reason is removed.
         condition["reason"] = match self.reason {
             "" => Value::Null,
             reason => json!(reason),
@@ -328,19 +379,19 @@ impl Draft {
 }
 
 impl Plan {
-    /// Returns since when a condition is as the server shows it.
+    /// Returns the transition time of a condition on the server.
     fn transition(&self, name: &str) -> Option<Timestamp> {
         let condition = self.status.conditions.iter().find(|c| c.type_ == name);
         condition?.last_transition_time.as_deref()?.parse().ok()
     }
 
-    /// Reports whether the server shows the opposite of a condition.
+    /// Reports whether the server has the opposite status of a condition.
     fn shows_otherwise(&self, name: &str, is_true: bool) -> bool {
         let condition = self.status.conditions.iter().find(|c| c.type_ == name);
         condition.is_some_and(|c| (c.status == "True") != is_true)
     }
 
-    /// Checks the readiness gates, which others write.
+    /// Checks the readiness gates, which other controllers set.
     fn gates(&self) -> Draft {
         for gate in &self.spec.readiness_gates {
             let name = &gate.condition_type;
@@ -370,15 +421,21 @@ fn mount(mount: &Value) -> Value {
     status
 }
 
-fn cut(message: &str) -> &str {
-    let mut end = message.len().min(LONGEST_MESSAGE);
+/// Returns the part of a termination message that a status shows: its end, and of that the share of the container.
+fn cut(message: &str, containers: usize) -> &str {
+    let mut start = message.len().saturating_sub(LONGEST_MESSAGE);
+    while !message.is_char_boundary(start) {
+        start += 1;
+    }
+    let message = &message[start..];
+    let mut end = message.len().min(ALL_MESSAGES / containers.max(1));
     while !message.is_char_boundary(end) {
         end -= 1;
     }
     &message[..end]
 }
 
-/// Returns a time as status fields have it.
+/// Formats a time for a status field.
 pub(crate) fn seconds(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -387,4 +444,23 @@ fn hash(text: &[u8]) -> u64 {
     let mut hasher = foldhash::quality::FixedState::default().build_hasher();
     hasher.write(text);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn containers_share_the_length_of_termination_messages() {
+        let message = format!("{}{}", "a".repeat(5000), "é".repeat(1000));
+        for (containers, longest) in [(1, 4096), (3, 4096), (4, 3072), (12, 1024)] {
+            let shown = cut(&message, containers);
+            assert!(
+                (longest - 1..=longest).contains(&shown.len()),
+                "{containers}"
+            );
+        }
+        assert!(cut(&message, 1).ends_with('é'));
+        assert_eq!(cut("short", 3), "short");
+    }
 }

@@ -1,16 +1,16 @@
-//! Containers that start, end, and are started again.
+//! Containers that start, exit, and are restarted.
 
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kubewright_nodes::Behavior;
-use serde_json::{from_value, json};
+use serde_json::{Value, from_value, json};
 
 use crate::fixture::{Fixture, condition, container, is_ready, waiting};
 
 #[tokio::test]
-async fn a_container_that_ends_ends_its_pod_unless_it_is_restarted() {
+async fn a_pod_ends_with_its_container_unless_that_is_restarted() {
     let fixture = Fixture::start().await;
     fixture.nodes.images().register("ok", Behavior::exits(0));
     fixture.nodes.images().register("bad", Behavior::exits(3));
@@ -55,7 +55,7 @@ async fn a_container_that_ends_ends_its_pod_unless_it_is_restarted() {
 }
 
 #[tokio::test]
-async fn by_default_pods_run_for_ever_or_end_at_once() {
+async fn pods_run_forever_or_exit_immediately_by_default() {
     let fixture = Fixture::start().await;
     let status = fixture.run("server", "example.com/any", "Always").await;
     assert_eq!(status.phase.as_deref(), Some("Running"));
@@ -67,12 +67,37 @@ async fn by_default_pods_run_for_ever_or_end_at_once() {
     }
 }
 
+#[tokio::test]
+async fn the_end_of_the_log_is_the_termination_message_of_a_failure() {
+    let fixture = Fixture::start().await;
+    let lines: Vec<String> = (0..100).map(|i| format!("line {i}")).collect();
+    let images = fixture.nodes.images();
+    images.register("bad", Behavior::exits(3).logs(lines.clone()));
+    images.register("ok", Behavior::exits(0).logs(lines));
+    let message = async |name: &str, policy: &str| {
+        let one = json!({"name": "c", "image": name, "terminationMessagePolicy": policy});
+        let spec = json!({"restartPolicy": "Never", "containers": [one]});
+        let pod = format!("{name}-{}", policy.to_lowercase());
+        let status = fixture.create(&pod, spec).await;
+        let state = container(&status).state.clone().unwrap();
+        state.terminated.unwrap().message
+    };
+    let text = message("bad", "FallbackToLogsOnError").await.unwrap();
+    assert_eq!(text.lines().count(), 80);
+    assert!(
+        text.starts_with("line 20\n") && text.ends_with("line 99\n"),
+        "{text}"
+    );
+    assert_eq!(message("bad", "File").await, None);
+    assert_eq!(message("ok", "FallbackToLogsOnError").await, None);
+}
+
 #[tokio::test(start_paused = true)]
-async fn restarts_wait_longer_and_longer() {
+async fn restarts_back_off_exponentially() {
     let fixture = Fixture::start().await;
     fixture.nodes.images().register("bad", Behavior::exits(1));
     let status = fixture.run("p", "bad", "Always").await;
-    // The first restart does not wait.
+    // The first restart is immediate.
     assert_eq!(waiting(&status), Some("CrashLoopBackOff"));
     assert_eq!(container(&status).restart_count, 1);
     assert_eq!(status.phase.as_deref(), Some("Running"));
@@ -102,7 +127,7 @@ async fn restarts_wait_longer_and_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn commands_are_understood() {
+async fn commands_determine_exit_codes() {
     let fixture = Fixture::start().await;
     let script = "echo working; sleep 60; exit 4";
     let container_ = json!({"name": "c", "image": "busybox", "command": ["sh", "-c", script]});
@@ -123,7 +148,7 @@ async fn commands_are_understood() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn images_that_cannot_be_pulled_are_tried_again() {
+async fn failed_pulls_are_retried() {
     let fixture = Fixture::start().await;
     let missing = Behavior::fails_to_pull("manifest unknown").pull_failures(2);
     fixture.nodes.images().register("missing", missing);
@@ -160,7 +185,7 @@ async fn images_that_cannot_be_pulled_are_tried_again() {
 }
 
 #[tokio::test]
-async fn images_that_must_not_be_pulled_have_to_be_there() {
+async fn images_with_policy_never_must_be_present() {
     let fixture = Fixture::start().await;
     let never = json!({"name": "c", "image": "local", "imagePullPolicy": "Never"});
     let status = fixture.create("p", json!({"containers": [never]})).await;
@@ -168,7 +193,7 @@ async fn images_that_must_not_be_pulled_have_to_be_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn slow_images_take_their_time() {
+async fn slow_images_delay_start_and_readiness() {
     let fixture = Fixture::start().await;
     let slow = Behavior::runs()
         .pulled_after(Duration::from_secs(3))
@@ -222,7 +247,7 @@ async fn init_containers_run_one_after_another() {
 }
 
 #[tokio::test]
-async fn an_init_container_that_fails_for_good_fails_the_pod() {
+async fn an_init_container_that_is_not_restarted_fails_the_pod() {
     let fixture = Fixture::start().await;
     fixture.nodes.images().register("bad", Behavior::exits(2));
     let spec = json!({
@@ -236,7 +261,7 @@ async fn an_init_container_that_fails_for_good_fails_the_pod() {
 }
 
 #[tokio::test]
-async fn sidecars_run_beside_and_end_with_the_others() {
+async fn sidecars_run_until_the_other_containers_end() {
     let fixture = Fixture::start().await;
     let sidecar = json!({"name": "proxy", "image": "proxy", "restartPolicy": "Always"});
     let server =
@@ -260,7 +285,7 @@ async fn sidecars_run_beside_and_end_with_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn containers_wait_for_the_objects_that_they_refer_to() {
+async fn containers_wait_for_referenced_objects() {
     let fixture = Fixture::start().await;
     let env =
         json!([{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "a"}}}]);
@@ -289,14 +314,14 @@ async fn containers_wait_for_the_objects_that_they_refer_to() {
         "{events:?}"
     );
     let maps: Api<ConfigMap> = Api::default_namespaced(fixture.cluster.client());
-    let map = from_value(json!({"metadata": {"name": "settings"}})).unwrap();
+    let map = from_value(json!({"metadata": {"name": "settings"}, "data": {"a": "b"}})).unwrap();
     maps.create(&Default::default(), &map).await.unwrap();
     fixture.pass(2).await;
     assert!(is_ready(&fixture.status("p").await));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_is_active_for_too_long_fails() {
+async fn a_pod_fails_at_its_active_deadline() {
     let fixture = Fixture::start().await;
     let spec =
         json!({"activeDeadlineSeconds": 30, "containers": [{"name": "c", "image": "nginx"}]});
@@ -310,7 +335,7 @@ async fn a_pod_that_is_active_for_too_long_fails() {
 }
 
 #[tokio::test]
-async fn an_annotation_says_what_a_container_does() {
+async fn annotations_override_images() {
     let fixture = Fixture::start().await;
     let pod = json!({
         "metadata": {"name": "p", "annotations": {"behavior.kubewright.dev/c": "exit 9"}},
@@ -338,7 +363,7 @@ async fn containers_fail_on_demand() {
     fixture.run("p", "nginx", "Always").await;
     let of = |name| fixture.nodes.container("default", "p", name);
     of("c").run_out_of_memory().await.unwrap();
-    // The effect is in the store when the call returns.
+    // The effect is in the store when the method returns.
     let status = fixture.pods().get("p").await.unwrap().status.unwrap();
     let last = container(&status)
         .last_state
@@ -361,4 +386,49 @@ async fn containers_fail_on_demand() {
             .await
             .is_err()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_container_whose_hook_fails_after_its_start_is_restarted() {
+    let fixture = Fixture::start().await;
+    let hook = |command: &str| json!({"postStart": {"exec": {"command": ["sh", "-c", command]}}});
+    let container =
+        |hook: Value| json!({"containers": [{"name": "c", "image": "nginx", "lifecycle": hook}]});
+    let status = fixture
+        .create("good", container(hook("touch /tmp/started")))
+        .await;
+    assert!(is_ready(&status));
+    let good = fixture.nodes.container("default", "good", "c");
+    let (code, _) = good.execute(&["ls", "/tmp/started"]).await.unwrap();
+    assert_eq!(code, 0);
+
+    let status = fixture.create("bad", container(hook("exit 1"))).await;
+    assert!(!is_ready(&status));
+    let events = fixture.events("bad").await;
+    let failed = (
+        "FailedPostStartHook".to_owned(),
+        "PostStartHook failed".to_owned(),
+    );
+    assert!(events.contains(&failed), "{events:?}");
+    let container = &status.container_statuses.unwrap()[0];
+    assert!(container.restart_count >= 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_before_the_stop_ends_with_the_grace_period() {
+    let fixture = Fixture::start().await;
+    let hook = json!({"preStop": {"exec": {"command": ["sleep", "600"]}}});
+    let spec = json!({
+        "terminationGracePeriodSeconds": 5,
+        "containers": [{"name": "c", "image": "nginx", "lifecycle": hook}],
+    });
+    fixture.create("p", spec).await;
+    fixture
+        .pods()
+        .delete("p", &Default::default())
+        .await
+        .unwrap();
+    assert!(fixture.exists("p").await);
+    fixture.pass(6).await;
+    assert!(!fixture.exists("p").await);
 }

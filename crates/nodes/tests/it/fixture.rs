@@ -47,7 +47,7 @@ impl Fixture {
         nodes.get(name).await.unwrap()
     }
 
-    /// Creates a pod, and waits until everything has settled.
+    /// Creates a pod, and waits until the cluster has settled.
     pub(crate) async fn create(&self, name: &str, spec: Value) -> PodStatus {
         let pod = json!({"metadata": {"name": name}, "spec": spec});
         let pod: Pod = from_value(pod).unwrap();
@@ -79,7 +79,7 @@ impl Fixture {
         self.pods().get_opt(name).await.unwrap().is_some()
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub(crate) async fn pass(&self, seconds: u64) {
         self.settled().await;
         self.cluster
@@ -89,7 +89,7 @@ impl Fixture {
         self.settled().await;
     }
 
-    /// Returns the reasons of the events about an object, in order, with their messages.
+    /// Returns the reasons and messages of the events about an object, in order.
     pub(crate) async fn events(&self, name: &str) -> Vec<(String, String)> {
         let events = self.all_events(name).await.into_iter();
         let texts = events.map(|e| (e.reason.unwrap_or_default(), e.message.unwrap_or_default()));
@@ -127,7 +127,7 @@ pub(crate) fn container(status: &PodStatus) -> &ContainerStatus {
     &status.container_statuses.as_ref().unwrap()[0]
 }
 
-/// Returns the reason for which the first container waits.
+/// Returns the waiting reason of the first container.
 pub(crate) fn waiting(status: &PodStatus) -> Option<&str> {
     let state = container(status).state.as_ref()?;
     state.waiting.as_ref()?.reason.as_deref()

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::fixture::{Fixture, container, is_ready};
 
-/// Waits until a pod fulfils a condition.
+/// Waits until a pod meets a condition.
 async fn until(
     fixture: &Fixture,
     is_true: impl Fn(&k8s_openapi::api::core::v1::PodStatus) -> bool,
@@ -27,7 +27,7 @@ async fn until(
 }
 
 #[tokio::test]
-async fn a_function_runs_and_its_result_is_the_exit_code() {
+async fn functions_return_the_exit_code() {
     let fixture = Fixture::start().await;
     fixture
         .nodes
@@ -72,7 +72,7 @@ async fn a_function_runs_and_its_result_is_the_exit_code() {
 }
 
 #[tokio::test]
-async fn a_function_decides_when_it_is_ready_and_is_told_to_stop() {
+async fn functions_control_readiness_and_see_the_stop_signal() {
     let fixture = Fixture::start().await;
     let stopped = Arc::new(AtomicUsize::new(0));
     let counter = stopped.clone();
@@ -109,7 +109,31 @@ async fn a_function_decides_when_it_is_ready_and_is_told_to_stop() {
 }
 
 #[tokio::test]
-async fn a_function_that_panics_ends_with_134() {
+async fn a_function_that_is_no_longer_alive_is_restarted() {
+    let fixture = Fixture::start().await;
+    let starts = Arc::new(AtomicUsize::new(0));
+    let counter = starts.clone();
+    fixture
+        .nodes
+        .images()
+        .register_fn("server", move |container: Container| {
+            let is_first = counter.fetch_add(1, Ordering::SeqCst) == 0;
+            async move {
+                container.set_alive(!is_first);
+                container.stopped().await;
+                0
+            }
+        });
+    let probe = json!({"httpGet": {"port": 80}, "periodSeconds": 1, "failureThreshold": 1});
+    let spec = json!({"containers": [{"name": "c", "image": "server", "livenessProbe": probe}]});
+    fixture.create("p", spec).await;
+    until(&fixture, |status| container(status).restart_count == 1).await;
+    until(&fixture, is_ready).await;
+    assert_eq!(starts.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_panicking_function_exits_with_134() {
     let fixture = Fixture::start().await;
     fixture
         .nodes

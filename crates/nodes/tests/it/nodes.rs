@@ -1,11 +1,10 @@
 //! The nodes themselves.
 
-use std::time::Duration;
-
-use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::Node};
 use kube::Api;
 use kubewright_nodes::{Heartbeats, NodeShape, Nodes, Pressure};
-use serde_json::{json, to_value};
+use kubewright_testing::TestCluster;
+use serde_json::{from_value, json, to_value};
 
 use crate::fixture::{Fixture, condition, is_ready};
 
@@ -55,7 +54,7 @@ async fn nodes_register_as_kubelets_do() {
 }
 
 #[tokio::test]
-async fn shapes_are_as_told() {
+async fn nodes_have_the_properties_of_their_shapes() {
     let shape = NodeShape::new("big")
         .capacity("cpu", "64")
         .label("zone", "a")
@@ -79,7 +78,7 @@ async fn shapes_are_as_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn heartbeats_are_elided_unless_they_are_asked_for() {
+async fn leases_are_renewed_only_with_real_heartbeats() {
     let renewed = async |fixture: &Fixture| {
         let leases: Api<Lease> = Api::namespaced(fixture.cluster.client(), "kube-node-lease");
         leases
@@ -103,11 +102,120 @@ async fn heartbeats_are_elided_unless_they_are_asked_for() {
     assert!(after.0.duration_since(before.0).as_secs() >= 50);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_status_is_posted_every_five_minutes_with_real_heartbeats() {
+    let shapes = [NodeShape::new("node-1")];
+    let fixture = Fixture::with(Nodes::with(Heartbeats::Real, shapes)).await;
+    let times = async || {
+        let conditions = fixture.node("node-1").await.status.unwrap().conditions;
+        let conditions = conditions.unwrap().into_iter();
+        let times = conditions.map(|c| (c.last_heartbeat_time.unwrap().0, c.last_transition_time));
+        times.collect::<Vec<_>>()
+    };
+    let before = times().await;
+    fixture.pass(290).await;
+    assert_eq!(times().await, before);
+    fixture.pass(30).await;
+    let after = times().await;
+    assert_eq!(after.len(), 4);
+    for (before, after) in before.iter().zip(&after) {
+        assert!(after.0.duration_since(before.0).as_secs() >= 290);
+        assert_eq!(after.1, before.1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn images_are_reported_and_attract_pods() {
+    let image = "registry.example/model:1";
+    let shapes = [
+        NodeShape::new("node-1"),
+        NodeShape::new("node-2").image(image, 4_000_000_000),
+    ];
+    let fixture = Fixture::with(Nodes::with(Heartbeats::Elided, shapes)).await;
+    let container = json!({"name": "c", "image": image, "imagePullPolicy": "Never"});
+    let status = fixture
+        .create("p", json!({"containers": [container]}))
+        .await;
+    assert!(is_ready(&status));
+    let pod = fixture.pods().get("p").await.unwrap();
+    assert_eq!(pod.spec.unwrap().node_name.as_deref(), Some("node-2"));
+    let spec = json!({"nodeName": "node-2", "containers": [{"name": "c", "image": "nginx"}]});
+    fixture.create("q", spec).await;
+    let shown = async || {
+        let images = fixture.node("node-2").await.status.unwrap().images;
+        let images = images.unwrap_or_default().into_iter();
+        let names = images.map(|image| image.names.unwrap().pop().unwrap());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(shown().await, [image]);
+    fixture.pass(11).await;
+    assert_eq!(shown().await, [image, "docker.io/library/nginx:latest"]);
+}
+
 #[tokio::test]
-async fn a_silent_node_says_nothing_until_it_comes_back() {
+async fn nodes_are_cordoned() {
+    let fixture = Fixture::with(Nodes::new(1)).await;
+    let node = fixture.nodes.node("node-1");
+    node.cordon().await.unwrap();
+    let status = fixture.run("p", "nginx", "Always").await;
+    let scheduled = condition(&status, "PodScheduled");
+    let message = scheduled.message.as_deref().unwrap_or_default();
+    assert!(
+        message.contains("1 node(s) were unschedulable"),
+        "{message}"
+    );
+    node.uncordon().await.unwrap();
+    assert!(is_ready(&fixture.status("p").await));
+    assert!(fixture.nodes.node("missing").cordon().await.is_err());
+}
+
+#[tokio::test]
+async fn a_removed_node_leaves_with_its_containers() {
+    let fixture = Fixture::with(Nodes::new(2)).await;
+    let spec = json!({"nodeName": "node-1", "containers": [{"name": "c", "image": "nginx"}]});
+    fixture.create("p", spec).await;
+    fixture.nodes.remove("node-1").await.unwrap();
+    fixture.nodes.remove("node-1").await.unwrap();
+    fixture.settled().await;
+    let nodes: Api<Node> = Api::all(fixture.cluster.client());
+    assert!(nodes.get_opt("node-1").await.unwrap().is_none());
+    assert_eq!(fixture.nodes.names(), ["node-2"]);
+    // The pod stays until a controller deletes it, and nothing runs it.
+    assert!(fixture.exists("p").await);
+    let container = fixture.nodes.container("default", "p", "c");
+    assert!(container.exit(1).await.is_err());
+    // New nodes have addresses of their own.
+    fixture.nodes.add(NodeShape::new("node-3"));
+    fixture.nodes.ready().await;
+    let range = async |name| fixture.node(name).await.spec.unwrap().pod_cidr;
+    assert_eq!(range("node-2").await.as_deref(), Some("10.244.1.0/24"));
+    assert_eq!(range("node-3").await.as_deref(), Some("10.244.2.0/24"));
+}
+
+#[tokio::test]
+async fn pods_have_addresses_of_the_range_of_their_node() {
+    let cluster = TestCluster::start().await;
+    let nodes: Api<Node> = Api::all(cluster.client());
+    let known = json!({
+        "metadata": {"name": "node-1"},
+        "spec": {"podCIDR": "10.77.3.0/24", "podCIDRs": ["10.77.3.0/24"]},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}},
+    });
+    let known = from_value(known).unwrap();
+    nodes.create(&Default::default(), &known).await.unwrap();
+    let fixture = Fixture::on(cluster, Nodes::new(2)).await;
+    for (node, first) in [("node-1", "10.77.3.2"), ("node-2", "10.244.1.2")] {
+        let spec = json!({"nodeName": node, "containers": [{"name": "c", "image": "nginx"}]});
+        let status = fixture.create(&format!("on-{node}"), spec).await;
+        assert_eq!(status.pod_ip.as_deref(), Some(first), "{node}");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_node_writes_nothing_until_it_comes_back() {
     let fixture = Fixture::with(Nodes::new(1)).await;
     fixture.run("p", "nginx", "Always").await;
-    fixture.nodes.node("node-1").go_silent();
+    fixture.nodes.node("node-1").go_silent().await;
     let status = fixture.run("q", "nginx", "Always").await;
     assert_eq!(status.phase.as_deref(), Some("Pending"));
     fixture
@@ -121,11 +229,11 @@ async fn a_silent_node_says_nothing_until_it_comes_back() {
 }
 
 #[tokio::test]
-async fn the_containers_of_a_node_that_crashed_are_started_again() {
+async fn a_crashed_node_restarts_its_containers() {
     let fixture = Fixture::with(Nodes::new(1)).await;
     fixture.run("p", "nginx", "Always").await;
     let node = fixture.nodes.node("node-1");
-    node.crash(fixture.cluster.time().now());
+    node.crash().await;
     assert!(
         is_ready(&fixture.status("p").await),
         "nothing has changed its status"
@@ -137,13 +245,13 @@ async fn the_containers_of_a_node_that_crashed_are_started_again() {
 }
 
 #[tokio::test]
-async fn pressure_is_shown_and_evicts() {
+async fn pressure_sets_conditions_and_evicts_pods() {
     let fixture = Fixture::with(Nodes::new(1)).await;
     fixture.run("p", "nginx", "Always").await;
     fixture
         .nodes
         .node("node-1")
-        .pressure(Pressure::Memory, true)
+        .begin_pressure(Pressure::Memory)
         .await;
     let node = to_value(fixture.node("node-1").await).unwrap();
     let memory = &node["status"]["conditions"][0];
@@ -171,20 +279,22 @@ async fn pressure_is_shown_and_evicts() {
     );
     let target = condition(&status, "DisruptionTarget");
     assert_eq!(target.reason.as_deref(), Some("TerminationByKubelet"));
+    let node = fixture.nodes.node("node-1");
+    node.end_pressure(Pressure::Memory).await;
+    let node = to_value(fixture.node("node-1").await).unwrap();
+    assert_eq!(node["status"]["conditions"][0]["status"], "False");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_cluster_does_nothing() {
+async fn an_idle_cluster_writes_nothing() {
     let fixture = Fixture::start().await;
     for i in 0..5 {
         fixture.run(&format!("p{i}"), "nginx", "Always").await;
     }
+    // The nodes report their images.
+    fixture.pass(11).await;
     let before = fixture.cluster.revision().await;
-    fixture
-        .cluster
-        .time()
-        .advance(Duration::from_secs(3600))
-        .await;
-    fixture.settled().await;
+    // Events live for an hour.
+    fixture.pass(3500).await;
     assert_eq!(fixture.cluster.revision().await, before);
 }

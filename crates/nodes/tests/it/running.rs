@@ -8,10 +8,10 @@ use kube::{
     ResourceExt,
     api::{Patch, WatchEvent, WatchParams},
 };
-use kubewright_nodes::Nodes;
+use kubewright_nodes::{Behavior, Nodes};
 use serde_json::{Value, from_value, json, to_value};
 
-use crate::fixture::{Fixture, condition, container, is_ready};
+use crate::fixture::{Fixture, condition, container, is_ready, waiting};
 
 fn spec() -> Value {
     json!({"containers": [{"name": "nginx", "image": "nginx"}]})
@@ -70,7 +70,7 @@ async fn a_pod_runs_and_is_ready() {
 }
 
 #[tokio::test]
-async fn the_first_status_says_that_containers_are_created() {
+async fn the_first_status_has_the_reason_container_creating() {
     let fixture = Fixture::start().await;
     let pods = fixture.pods();
     let watch = pods.watch(&WatchParams::default(), "0").await.unwrap();
@@ -127,7 +127,7 @@ async fn the_first_status_says_that_containers_are_created() {
 }
 
 #[tokio::test]
-async fn events_tell_the_story_of_a_pod() {
+async fn every_step_of_a_pod_is_an_event() {
     let fixture = Fixture::start().await;
     fixture.create("p", spec()).await;
     let events = fixture.all_events("p").await;
@@ -188,7 +188,7 @@ async fn a_node_pulls_an_image_once() {
 }
 
 #[tokio::test]
-async fn addresses_are_unique_and_those_of_the_host_are_shared() {
+async fn pods_have_unique_addresses_or_that_of_the_host() {
     let fixture = Fixture::start().await;
     let mut seen = BTreeSet::new();
     for i in 0..10 {
@@ -201,7 +201,7 @@ async fn addresses_are_unique_and_those_of_the_host_are_shared() {
 }
 
 #[tokio::test]
-async fn readiness_gates_are_for_others_to_open() {
+async fn readiness_gates_are_set_by_other_controllers() {
     let fixture = Fixture::start().await;
     let mut gated = spec();
     gated["readinessGates"] = json!([{"conditionType": "example.com/lb"}]);
@@ -230,12 +230,12 @@ async fn readiness_gates_are_for_others_to_open() {
         .unwrap();
     let status = fixture.status("p").await;
     assert!(is_ready(&status));
-    // Those of others come first.
+    // Conditions of other writers come first.
     assert_eq!(status.conditions.unwrap()[0].type_, "example.com/lb");
 }
 
 #[tokio::test]
-async fn what_others_write_is_corrected() {
+async fn status_changes_of_other_writers_are_corrected() {
     let fixture = Fixture::start().await;
     fixture.create("p", spec()).await;
     let wrong =
@@ -246,7 +246,7 @@ async fn what_others_write_is_corrected() {
         .await
         .unwrap();
     assert!(is_ready(&fixture.status("p").await));
-    // But an end is an end.
+    // A terminal phase is not corrected.
     let ended = Patch::Merge(json!({"status": {"phase": "Failed"}}));
     fixture
         .pods()
@@ -259,7 +259,7 @@ async fn what_others_write_is_corrected() {
 }
 
 #[tokio::test]
-async fn nodes_that_are_started_again_take_over_their_pods() {
+async fn restarted_nodes_take_over_their_pods() {
     let fixture = Fixture::start().await;
     let before = fixture.create("p", spec()).await;
     let Fixture {
@@ -269,7 +269,7 @@ async fn nodes_that_are_started_again_take_over_their_pods() {
     let fixture = Fixture::on(cluster, Nodes::new(2)).await;
     let after = fixture.status("p").await;
     assert_eq!(before, after);
-    // New pods get other addresses.
+    // New pods get unused addresses.
     let node = fixture
         .pods()
         .get("p")
@@ -284,8 +284,37 @@ async fn nodes_that_are_started_again_take_over_their_pods() {
     assert_ne!(other.pod_ip, after.pod_ip);
 }
 
+#[tokio::test(start_paused = true)]
+async fn restarted_nodes_continue_the_backoff_of_containers() {
+    let fixture = Fixture::start().await;
+    let images = fixture.nodes.images();
+    images.register("bad", Behavior::exits(3).logs(["no disk"]));
+    let container =
+        json!({"name": "c", "image": "bad", "terminationMessagePolicy": "FallbackToLogsOnError"});
+    let spec = json!({"restartPolicy": "Always", "containers": [container]});
+    let before = fixture.create("p", spec).await;
+    assert_eq!(waiting(&before), Some("CrashLoopBackOff"));
+    let Fixture {
+        cluster, running, ..
+    } = fixture;
+    running.stop().await.unwrap();
+    let nodes = Nodes::new(2);
+    nodes.images().register("bad", Behavior::exits(3));
+    let fixture = Fixture::on(cluster, nodes).await;
+    assert_eq!(fixture.status("p").await, before);
+    fixture.pass(8).await;
+    assert_eq!(fixture.status("p").await, before);
+    fixture.pass(3).await;
+    let status = fixture.status("p").await;
+    let container = crate::fixture::container(&status);
+    assert_eq!(container.restart_count, 2);
+    let state = container.state.as_ref().unwrap().waiting.as_ref().unwrap();
+    let message = state.message.as_deref().unwrap_or_default();
+    assert!(message.starts_with("back-off 20s "), "{message}");
+}
+
 #[tokio::test]
-async fn pods_of_unknown_nodes_are_left_alone() {
+async fn pods_of_unknown_nodes_are_ignored() {
     let fixture = Fixture::start().await;
     let mut elsewhere = spec();
     elsewhere["nodeName"] = json!("elsewhere");
