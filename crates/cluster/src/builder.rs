@@ -8,54 +8,70 @@ use kubewright_kube_apiserver::{
     AnonymousAccess, AuthorizationMode, FIRST_REVISION, FrontProxy, KubeApiServer,
     KubeApiServerBuilder, PluginName, ServiceAccountKeys, Services,
 };
-use kubewright_nodes::Nodes;
-use kubewright_scheduler::Scheduler;
+use kubewright_ledger::Ledger;
 use kubewright_store::MemoryStore;
 
+#[cfg(feature = "workloads")]
+use crate::simulation::Simulation;
 use crate::{
-    AccessLog, CertificateAuthority, Cluster, Credential, DataDir, Endpoint, Error, Profile,
+    AccessLog, CertificateAuthority, Cluster, Credential, Endpoint, Error, FaultyServer, Lab,
     ServingCertificate, Storage, Tokens,
     cluster::{Background, RunningControllers},
-    data_dir::OpenStore,
     endpoint::{Serving, bind, local_address},
     identity,
     kept_keys::KeptKeys,
+    lab::Subject,
     secret_tokens::SecretTokens,
 };
+#[cfg(feature = "durable")]
+use crate::{DataDir, data_dir::OpenStore};
 
-/// Builds a [`Cluster`]. See the [crate documentation](crate) for an example.
+/// Builds a [`Cluster`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use kubewright_cluster::{Cluster, ClusterBuilder, Controllers};
+///
+/// fn minimal() -> ClusterBuilder {
+///     Cluster::builder().controllers(Controllers::none())
+/// }
+///
+/// let cluster = minimal().start().await?;
+/// let version = cluster.client().apiserver_version().await?;
+/// assert_eq!(version.major, "1");
+/// cluster.stop().await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[must_use]
 pub struct ClusterBuilder {
     name: String,
     listen: Option<SocketAddr>,
     controllers: Controllers,
-    scheduler: SchedulerChoice,
-    nodes: Option<Nodes>,
+    /// The scheduler and the nodes.
+    #[cfg(feature = "workloads")]
+    pub(crate) simulation: Simulation,
     storage: Option<Storage>,
-    data_dir: Option<DataDir>,
+    #[cfg(feature = "durable")]
+    pub(crate) data_dir: Option<DataDir>,
+    #[cfg(feature = "etcd")]
+    pub(crate) etcd: Option<crate::Etcd>,
     service_account_keys: Option<ServiceAccountKeys>,
     access: Access,
     certificate: ServingCertificate,
     authority: Option<CertificateAuthority>,
     proxies: Option<CertificateAuthority>,
     clock: SharedClock,
+    pub(crate) lab: Option<Lab>,
     server: KubeApiServerBuilder,
 }
 
-/// The common name of the proxy that the API server itself is for others.
+/// The common name of the API server's certificate when it is a proxy for other servers.
 const FRONT_PROXY: &str = "front-proxy-client";
 
-/// The scheduler of a cluster.
-enum SchedulerChoice {
-    /// The default one if there are nodes.
-    WithNodes,
-    This(Box<Scheduler>),
-    Off,
-}
-
-/// The way a cluster identifies its users.
+/// The way in which a cluster authenticates its users.
 enum Access {
-    /// One token, generated or kept in the data directory.
+    /// One token, generated or read from the data directory.
     Generated,
     Tokens(Tokens),
     Custom(Arc<dyn Authenticator>),
@@ -67,16 +83,20 @@ impl ClusterBuilder {
             name: "kubewright".to_owned(),
             listen: None,
             controllers: Controllers::none(),
-            scheduler: SchedulerChoice::WithNodes,
-            nodes: None,
+            #[cfg(feature = "workloads")]
+            simulation: Simulation::default(),
             storage: None,
+            #[cfg(feature = "durable")]
             data_dir: None,
+            #[cfg(feature = "etcd")]
+            etcd: None,
             service_account_keys: None,
             access: Access::Generated,
             certificate: ServingCertificate::default(),
             authority: None,
             proxies: None,
             clock: Arc::new(SystemClock),
+            lab: None,
             server: KubeApiServer::builder(),
         }
     }
@@ -87,68 +107,25 @@ impl ClusterBuilder {
         self
     }
 
-    /// Listens on an address, over TLS. Port 0 lets the system choose. By default there is no socket.
+    /// Listens on an address with TLS. The system chooses the port if it is 0. By default, there is no socket.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = Some(address);
         self
     }
 
-    /// Sets the built-in controllers to run. Defaults to none. They sign certificates with the authority of the cluster, and
-    /// tokens with its keys. With the controller that creates service accounts, the admission plugin `ServiceAccount` runs
-    /// too: pods get an account and a token. Without it no pod could be created, so the plugin is off.
+    /// Sets the built-in controllers to run (default: none). They sign certificates with the authority of the cluster, and tokens
+    /// with its keys. The admission plugin `ServiceAccount`, which gives pods an account and a token, is enabled only if the
+    /// controller that creates service accounts runs, since it rejects pods without an account.
     pub fn controllers(mut self, controllers: Controllers) -> Self {
         self.controllers = controllers;
         self
     }
 
-    /// Keeps the cluster in a directory: its objects, and what is not set otherwise of its certificate authorities, the
-    /// key of service account tokens and the token of the administrator. See [`DataDir`]. It takes the place of
-    /// [`store`](Self::store).
-    pub fn data_dir(mut self, directory: impl Into<DataDir>) -> Self {
-        self.data_dir = Some(directory.into());
-        self
-    }
-
-    /// Sets the built-in controllers to those of a profile, and adds two nodes if it has nodes.
-    pub fn profile(self, profile: Profile) -> Self {
-        let with_controllers = self.controllers(profile.controllers());
-        match profile {
-            Profile::Full => with_controllers.nodes(2),
-            Profile::Bare | Profile::Controllers => with_controllers,
-        }
-    }
-
-    /// Adds simulated nodes, and a scheduler unless [`scheduler`](Self::scheduler) says otherwise: pods run and become ready.
-    ///
-    /// ```
-    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
-    /// use std::time::Duration;
-    ///
-    /// use k8s_openapi::api::core::v1::Pod;
-    /// use kube::Api;
-    /// use kubewright_cluster::Cluster;
-    /// use serde_json::{from_value, json};
-    ///
-    /// let cluster = Cluster::builder().nodes(2).start().await?;
-    /// let pods: Api<Pod> = Api::default_namespaced(cluster.client());
-    /// let pod = json!({"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}});
-    /// pods.create(&Default::default(), &from_value(pod).unwrap()).await.unwrap();
-    /// cluster.settled(Duration::from_secs(60)).await.unwrap();
-    /// let status = pods.get("web").await.unwrap().status.unwrap();
-    /// assert_eq!(status.phase.as_deref(), Some("Running"));
-    /// # Ok::<_, kubewright_cluster::Error>(()) }).unwrap();
-    /// ```
-    pub fn nodes(mut self, nodes: impl Into<Nodes>) -> Self {
-        self.nodes = Some(nodes.into());
-        self
-    }
-
-    /// Sets the scheduler, or `None` for a cluster whose pods are scheduled by somebody else.
-    pub fn scheduler(mut self, scheduler: impl Into<Option<Scheduler>>) -> Self {
-        self.scheduler = match scheduler.into() {
-            Some(scheduler) => SchedulerChoice::This(Box::new(scheduler)),
-            None => SchedulerChoice::Off,
-        };
+    /// Gives services of the type `LoadBalancer` addresses, which pods on simulated nodes reach. Call it after
+    /// [`controllers`](Self::controllers) and [`profile`](Self::profile).
+    #[cfg(feature = "workloads")]
+    pub fn load_balancers(mut self) -> Self {
+        self.controllers = self.controllers.with(Name::LoadBalancer);
         self
     }
 
@@ -164,40 +141,42 @@ impl ClusterBuilder {
         self
     }
 
-    /// Sets an authenticator instead of tokens. Clients in this process and the kubeconfig then carry no token.
+    /// Sets an authenticator that replaces tokens. Clients in this process and the kubeconfig then have no token.
     pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
         self.access = Access::Custom(authenticator);
         self
     }
 
-    /// Sets the authorizers, which are asked in order. By default everything is allowed to every user.
+    /// Sets the authorizers, which are consulted in order. By default, every request is allowed.
     ///
-    /// As in kube-apiserver, requests without credentials then come from `system:anonymous`, unless everything is allowed:
-    /// with [`AuthorizationMode::Rbac`] they may read the health and the version of the server. An authorizer of one's own can
-    /// stand beside the roles:
+    /// As in kube-apiserver, requests without credentials are attributed to `system:anonymous`, unless everything is allowed: with
+    /// [`AuthorizationMode::Rbac`] they may read the health and the version of the server. You can combine roles with your own
+    /// authorizer:
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
     /// use std::sync::Arc;
     ///
-    /// use async_trait::async_trait;
-    /// use kubewright_apiserver::auth::{Attributes, Authorizer, Decision};
+    /// use kubewright_apiserver::{
+    ///     auth::{Attributes, Authorizer, Decision},
+    ///     boxed_async,
+    /// };
     /// use kubewright_cluster::{AuthorizationMode, Cluster};
     ///
-    /// /// Denies every deletion, whatever roles grant.
-    /// struct NothingIsLost;
+    /// /// Denies every deletion, regardless of roles.
+    /// struct DenyDeletions;
     ///
-    /// #[async_trait]
-    /// impl Authorizer for NothingIsLost {
+    /// #[boxed_async]
+    /// impl Authorizer for DenyDeletions {
     ///     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
     ///         match attributes.verb {
-    ///             "delete" | "deletecollection" => Decision::deny("nothing is deleted here"),
+    ///             "delete" | "deletecollection" => Decision::deny("deletions are disabled"),
     ///             _ => Decision::no_opinion(""),
     ///         }
     ///     }
     /// }
     ///
-    /// let modes = [AuthorizationMode::Custom(Arc::new(NothingIsLost)), AuthorizationMode::Rbac];
+    /// let modes = [AuthorizationMode::Custom(Arc::new(DenyDeletions)), AuthorizationMode::Rbac];
     /// let cluster = Cluster::builder().authorization(modes).start().await?;
     /// # cluster.stop().await?;
     /// # Ok::<_, kubewright_cluster::Error>(()) }).unwrap();
@@ -213,61 +192,66 @@ impl ClusterBuilder {
         self
     }
 
-    /// Notes which permissions the requests of users needed. See [`AccessLog`].
+    /// Records which permissions the requests of users needed. See [`AccessLog`].
     pub fn access_log(mut self, log: AccessLog) -> Self {
         self.server = self.server.access_observer(Arc::new(log));
         self
     }
 
-    /// Sets the clock that timestamps are taken from. Defaults to the system's.
+    /// Records who wrote each revision in a ledger, which is served at `/kubewright/v1/` (default: none).
+    pub fn ledger(mut self, ledger: impl Into<Option<Ledger>>) -> Self {
+        self.server = self.server.ledger(ledger);
+        self
+    }
+
+    /// Sets the clock for timestamps (default: that of the system).
     pub fn clock(mut self, clock: SharedClock) -> Self {
         self.server = self.server.clock(clock.clone());
         self.clock = clock;
         self
     }
 
-    /// Sets the certificate to serve with (default: one that is generated for the address).
+    /// Sets the serving certificate (default: one that is generated for the address).
     pub fn serving_certificate(mut self, certificate: ServingCertificate) -> Self {
         self.certificate = certificate;
         self
     }
 
-    /// Sets the authority that signs the certificates of the cluster and of its users (default: a new one, so certificates
-    /// end with the cluster).
+    /// Sets the authority that signs the certificates of the cluster and its users (default: a new one, so that certificates are
+    /// invalid after a restart).
     pub fn certificate_authority(mut self, authority: CertificateAuthority) -> Self {
         self.authority = Some(authority);
         self
     }
 
-    /// Sets the authority of proxies that name users in headers (default: a new one).
+    /// Sets the authority of proxies that pass users in headers (default: a new one).
     ///
-    /// The authorities are published in the ConfigMap `kube-system/extension-apiserver-authentication` if one of them is set, or if the
-    /// cluster listens from the start.
+    /// The authorities are published in the ConfigMap `kube-system/extension-apiserver-authentication` if one of them is set, or if
+    /// the cluster listens from the start.
     pub fn front_proxy_authority(mut self, authority: CertificateAuthority) -> Self {
         self.proxies = Some(authority);
         self
     }
 
-    /// Accepts certificates of users that these authorities (PEM) have signed, besides those of the cluster's own.
+    /// Accepts client certificates that these authorities (PEM) have signed, in addition to those of the cluster's authority.
     pub fn client_ca(mut self, pem: impl AsRef<[u8]>) -> Self {
         self.server = self.server.client_ca(pem);
         self
     }
 
-    /// Sets the keys of service-account tokens (default: new ones, so tokens end with the cluster).
+    /// Sets the keys of service-account tokens (default: new ones, so that tokens are invalid after a restart).
     pub fn service_account_keys(mut self, keys: ServiceAccountKeys) -> Self {
         self.service_account_keys = Some(keys);
         self
     }
 
-    /// Sets services that webhooks are called at without a network: code in this process, or addresses of this machine.
+    /// Maps services that webhooks refer to, to code in this process or to addresses of this machine.
     pub fn services(mut self, services: Services) -> Self {
         self.server = self.server.services(services);
         self
     }
 
-    /// Changes further settings of the API server: admission plugins, the authorizer, conversions, audit, and everything
-    /// about authentication.
+    /// Changes other settings of the API server: admission plugins, the authorizer, conversions, audit, and authentication.
     pub fn api_server(
         mut self,
         configure: impl FnOnce(KubeApiServerBuilder) -> KubeApiServerBuilder,
@@ -276,7 +260,7 @@ impl ClusterBuilder {
         self
     }
 
-    /// Starts the cluster. It is ready when this returns.
+    /// Starts the cluster, and returns when it is ready.
     ///
     /// # Errors
     ///
@@ -285,30 +269,35 @@ impl ClusterBuilder {
     /// # Panics
     ///
     /// Panics outside a tokio runtime.
-    pub async fn start(self) -> Result<Cluster, Error> {
-        // The directory is locked before the address is bound.
-        let mut kept = None;
-        let mut durable = None;
-        let storage = match (self.data_dir, self.storage) {
-            (Some(directory), _) => {
-                let path = directory.path().to_owned();
+    pub async fn start(mut self) -> Result<Cluster, Error> {
+        // A data directory is locked before the address is bound.
+        let new = MemoryStore::starting_at(FIRST_REVISION);
+        let memory = (self.lab.is_some() && self.is_in_memory()).then(|| new.clone());
+        let storage = self.storage.take();
+        let opened = Opened::new(storage.unwrap_or_else(|| new.into()));
+        #[cfg(feature = "durable")]
+        let opened = match self.data_dir.take() {
+            Some(directory) => {
                 let holder = self.listen.map(|address| address.to_string());
-                let store = directory
-                    .open(self.clock.clone(), holder.unwrap_or_default())
-                    .await?;
-                kept = Some(KeptKeys::of(&path)?);
-                durable = Some(OpenStore(store.clone()));
-                store.into()
+                let holder = holder.unwrap_or_default();
+                directory.open(self.clock.clone(), holder).await?
             }
-            (None, Some(storage)) => storage,
-            (None, None) => MemoryStore::starting_at(FIRST_REVISION).into(),
+            None => opened,
         };
+        #[cfg(feature = "etcd")]
+        let opened = match self.etcd.take() {
+            Some(etcd) => etcd.open().await?,
+            None => opened,
+        };
+        #[cfg(feature = "durable")]
+        let durable = opened.durable;
+        let Opened { storage, kept, .. } = opened;
         let listener = match self.listen {
             Some(address) => Some(bind(address).await?),
             None => None,
         };
         let now = SystemTime::now();
-        // Without a socket, nobody outside can use authorities that are generated here.
+        // Without a socket, no other process can use authorities that are generated here.
         let is_known = listener.is_some() || self.authority.is_some() || self.proxies.is_some();
         let authority = match self.authority {
             Some(authority) => authority,
@@ -334,6 +323,10 @@ impl ClusterBuilder {
             (None, None) => None,
         };
         let server = self.server.store(storage.store);
+        let server = match storage.is_shared {
+            true => server.shared_store(),
+            false => server,
+        };
         let server = match service_account_keys {
             Some(keys) => server.service_account_keys(keys),
             None => server,
@@ -360,15 +353,31 @@ impl ClusterBuilder {
         if let Some(listener) = &listener {
             server = server.address(local_address(listener)?.to_string());
         }
+        #[cfg(feature = "workloads")]
+        if let Some(nodes) = self.simulation.nodes() {
+            server = crate::metrics::answer(server, nodes).kubelets(Arc::new(nodes.clone()));
+        }
         if self.controllers.has(Name::ServiceAccount) {
             server = server.enable_admission_plugins(service_account_plugin());
         }
-        let built = server.build().await;
+        // Boxed, to save stack space in tests that start a cluster.
+        let built = Box::pin(server.build()).await;
         let server = built.map_err(|status| Error::Server(Box::new(status)))?;
+        #[cfg(feature = "durable")]
+        if let Some(open) = &durable {
+            open.report_to(server.server());
+        }
         let maintenance = storage.maintenance.map(Background::spawn);
+        if let (Some(lab), Some(store)) = (&self.lab, memory) {
+            let keys = server.service_account_keys().clone();
+            lab.examine(Subject { store, keys });
+        }
+        let faulty = self.lab.as_ref().map(|lab| {
+            let server = server.server().clone();
+            FaultyServer::new(server, lab.faults().clone())
+        });
         let endpoint = match listener {
             Some(listener) => {
-                let service = server.server().clone();
                 let serving = Serving {
                     name: &self.name,
                     credential: token.clone().map(Credential::Token),
@@ -377,7 +386,10 @@ impl ClusterBuilder {
                     client_authorities: server.client_authorities(),
                     peer_addresses: server.server().is_audited(),
                 };
-                Some(Endpoint::start(listener, service, serving)?)
+                Some(match &faulty {
+                    Some(faulty) => Endpoint::start(listener, faulty.clone(), serving)?,
+                    None => Endpoint::start(listener, server.server().clone(), serving)?,
+                })
             }
             None => None,
         };
@@ -391,32 +403,37 @@ impl ClusterBuilder {
             .authority(authority.authority().clone())
             .token_generator(Arc::new(secret_tokens))
             .root_ca(root_ca);
-        let scheduler = match self.scheduler {
-            SchedulerChoice::This(scheduler) => Some(*scheduler),
-            SchedulerChoice::WithNodes => self.nodes.as_ref().map(|_| Scheduler::new()),
-            SchedulerChoice::Off => None,
-        };
-        let is_idle = controllers.is_empty() && scheduler.is_none() && self.nodes.is_none();
+        #[cfg(feature = "workloads")]
+        let is_idle = controllers.is_empty() && self.simulation.is_empty();
+        #[cfg(not(feature = "workloads"))]
+        let is_idle = controllers.is_empty();
         let controllers = match is_idle {
             true => None,
             false => {
                 let token = controller_token.as_deref();
                 let client = identity::client(server.server().clone(), token);
                 let manager = controllers.manager(client)?;
-                if let Some(scheduler) = &scheduler {
-                    scheduler.add_to(&manager)?;
-                }
-                if let Some(nodes) = &self.nodes {
-                    nodes.add_to(&manager)?;
+                #[cfg(feature = "workloads")]
+                self.simulation.add_to(&manager)?;
+                if server.server().ledger().is_some() {
+                    manager.report_runs()?;
                 }
                 Some(RunningControllers::start(manager, self.clock))
             }
         };
-        if let Some(nodes) = &self.nodes {
-            nodes.ready().await;
+        #[cfg(feature = "workloads")]
+        if self.simulation.nodes().is_some() {
+            let registered = crate::metrics::register(&server).await;
+            registered.map_err(|status| Error::Server(Box::new(status)))?;
+            self.simulation.ready().await;
         }
+        let direct_client = identity::client(server.server().clone(), token.as_deref());
         Ok(Cluster {
-            client: identity::client(server.server().clone(), token.as_deref()),
+            client: match faulty {
+                Some(faulty) => identity::client(faulty, token.as_deref()),
+                None => direct_client.clone(),
+            },
+            direct_client,
             name: self.name,
             server,
             token,
@@ -425,14 +442,51 @@ impl ClusterBuilder {
             front_proxy_authority: proxies,
             endpoint,
             controllers,
-            nodes: self.nodes,
+            #[cfg(feature = "workloads")]
+            nodes: self.simulation.into_nodes(),
             _maintenance: maintenance,
+            #[cfg(feature = "durable")]
             durable,
         })
     }
 }
 
-/// Returns the plugin that gives pods their accounts.
+impl ClusterBuilder {
+    /// Reports whether the objects are in a new store in memory.
+    fn is_in_memory(&self) -> bool {
+        #[cfg(feature = "durable")]
+        let is_kept = self.data_dir.is_some();
+        #[cfg(not(feature = "durable"))]
+        let is_kept = false;
+        #[cfg(feature = "etcd")]
+        let is_kept = is_kept || self.etcd.is_some();
+        self.storage.is_none() && !is_kept
+    }
+}
+
+/// A store that is ready for use.
+pub(crate) struct Opened {
+    pub(crate) storage: Storage,
+    /// The keys of the data directory.
+    pub(crate) kept: Option<KeptKeys>,
+    /// Closes the store of the data directory when dropped.
+    #[cfg(feature = "durable")]
+    pub(crate) durable: Option<OpenStore>,
+}
+
+impl Opened {
+    /// Returns a store that keeps no keys and need not be closed.
+    pub(crate) fn new(storage: Storage) -> Self {
+        Self {
+            storage,
+            kept: None,
+            #[cfg(feature = "durable")]
+            durable: None,
+        }
+    }
+}
+
+/// Returns the plugin that sets the service accounts of pods.
 fn service_account_plugin() -> Option<PluginName> {
     "ServiceAccount".parse().ok()
 }

@@ -1,4 +1,4 @@
-//! [`CertificateAuthority`]: signs certificates of servers and users, generated on the spot (ECDSA on P-256).
+//! [`CertificateAuthority`]: generates and signs certificates of servers and users (ECDSA on P-256).
 
 use std::{
     fmt, io,
@@ -20,7 +20,7 @@ use crate::write_secret_file;
 
 /// The validity of generated certificates.
 const VALIDITY: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
-/// The time before `now` at which the validity begins, since clocks differ.
+/// The age of a new certificate's validity, to tolerate clock skew.
 const BACKDATE: Duration = Duration::from_secs(3600);
 
 /// A certificate authority with its private key.
@@ -95,7 +95,7 @@ impl CertificateAuthority {
     ///
     /// # Errors
     ///
-    /// Fails if the system has no random numbers.
+    /// Fails if the system cannot provide random numbers.
     pub fn generate(common_name: &str, now: SystemTime) -> Result<Self, CertificateError> {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(failed)?;
         let mut ca = CertificateParams::default();
@@ -117,7 +117,7 @@ impl CertificateAuthority {
     ///
     /// # Errors
     ///
-    /// Fails if one of them cannot be read, or the key is not that of the certificate.
+    /// Fails if one of them cannot be parsed, or if the key does not match the certificate.
     pub fn from_pem(certificate_pem: &str, key_pem: &str) -> Result<Self, CertificateError> {
         let authority = Authority::from_pem(certificate_pem.as_bytes(), key_pem.as_bytes());
         Ok(Self {
@@ -127,17 +127,17 @@ impl CertificateAuthority {
         })
     }
 
-    /// Returns the certificate of the authority, which others must trust.
+    /// Returns the certificate of the authority, which peers must trust.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
-    /// Returns the private key of the authority, with which anybody can become any user.
+    /// Returns the private key of the authority. With it, anyone can impersonate any user.
     pub fn key_pem(&self) -> &str {
         &self.key_pem
     }
 
-    /// Returns the authority for certificates of other contents.
+    /// Returns the underlying authority, which can sign other kinds of certificates.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
@@ -165,12 +165,12 @@ impl CertificateAuthority {
         self.sign(&subject, &alt_names, ExtendedKeyUsage::ServerAuth, now)
     }
 
-    /// Signs a certificate of a user: the name is the common name, groups are organizations. It is valid for ten years from
-    /// `now`.
+    /// Signs a client certificate of a user, valid for ten years from `now`. The common name is the user's name, and the
+    /// organizations are the groups.
     ///
     /// # Errors
     ///
-    /// Fails if the system has no random numbers.
+    /// Fails if the system cannot provide random numbers.
     pub fn sign_user<G: Into<String>>(
         &self,
         name: &str,
@@ -255,7 +255,7 @@ impl SelfSigned {
     }
 }
 
-/// Shows nothing of the private key.
+/// Omits the private key.
 impl fmt::Debug for CertificateAuthority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = self.authority.certificate().subject();
@@ -263,7 +263,7 @@ impl fmt::Debug for CertificateAuthority {
     }
 }
 
-/// Shows nothing of the private key.
+/// Omits the private key.
 impl fmt::Debug for CertifiedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CertifiedKey").finish_non_exhaustive()
@@ -274,7 +274,7 @@ fn failed(error: impl fmt::Display) -> CertificateError {
     CertificateError(error.to_string())
 }
 
-/// Returns whether a certificate can have the name.
+/// Reports whether a certificate can contain a DNS name.
 fn is_dns_name(name: &str) -> bool {
     let allowed =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'*' | b'_');
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_is_read_with_its_own_key_only() {
+    fn an_authority_needs_the_matching_key() {
         let now = SystemTime::now();
         let [one, two] =
             ["one", "two"].map(|name| CertificateAuthority::generate(name, now).unwrap());

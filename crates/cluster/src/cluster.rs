@@ -1,4 +1,4 @@
-//! [`Cluster`]: everything that runs, and how it stops.
+//! [`Cluster`]: a running cluster.
 
 use std::{
     future::Future,
@@ -13,37 +13,38 @@ use hyper::body::Incoming;
 use kubewright_apiserver::SharedClock;
 use kubewright_controller::{Manager, ManagerError, Unsettled};
 use kubewright_kube_apiserver::KubeApiServer;
-use kubewright_nodes::Nodes;
 use kubewright_serve::BoxError;
 use tokio::{sync::oneshot, task::JoinHandle};
 
 use crate::{
     CertificateAuthority, ClusterBuilder, ClusterUser, Credential, Endpoint, Error, KubeconfigUser,
     ServingCertificate,
-    data_dir::OpenStore,
     endpoint::{Serving, bind},
 };
 
-/// The lifetime of tokens for kubeconfigs, which end with the cluster anyway.
+/// The lifetime of tokens for kubeconfigs. They become invalid with the cluster anyway.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// A running cluster. Dropping it stops everything at once; [`stop`](Self::stop) lets requests finish.
+/// A running cluster. Dropping it stops everything immediately; [`stop`](Self::stop) lets requests finish.
 ///
 /// See the [crate documentation](crate) for an example.
 pub struct Cluster {
     pub(crate) name: String,
     pub(crate) server: KubeApiServer,
     pub(crate) client: kube::Client,
+    pub(crate) direct_client: kube::Client,
     pub(crate) token: Option<String>,
     pub(crate) certificate: ServingCertificate,
     pub(crate) authority: CertificateAuthority,
     pub(crate) front_proxy_authority: CertificateAuthority,
     pub(crate) endpoint: Option<Endpoint>,
     pub(crate) controllers: Option<RunningControllers>,
-    pub(crate) nodes: Option<Nodes>,
+    #[cfg(feature = "workloads")]
+    pub(crate) nodes: Option<kubewright_nodes::Nodes>,
     pub(crate) _maintenance: Option<Background>,
     /// Closed last.
-    pub(crate) durable: Option<OpenStore>,
+    #[cfg(feature = "durable")]
+    pub(crate) durable: Option<crate::data_dir::OpenStore>,
 }
 
 impl Cluster {
@@ -57,22 +58,22 @@ impl Cluster {
         self.client.clone()
     }
 
+    /// Returns a client that the faults of a [`Lab`](crate::Lab) do not affect. Otherwise, it is as [`client`](Self::client).
+    pub fn direct_client(&self) -> kube::Client {
+        self.direct_client.clone()
+    }
+
     /// Returns the API server.
     pub fn api_server(&self) -> &KubeApiServer {
         &self.server
     }
 
-    /// Returns the simulated nodes that [`ClusterBuilder::nodes`] asked for.
-    pub fn nodes(&self) -> Option<&Nodes> {
-        self.nodes.as_ref()
-    }
-
-    /// Returns the endpoint that [`ClusterBuilder::listen`] asked for.
+    /// Returns the endpoint of the address that was passed to [`ClusterBuilder::listen`].
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.endpoint.as_ref()
     }
 
-    /// Returns the endpoint that [`ClusterBuilder::listen`] asked for, to change its kubeconfig or certificate.
+    /// Returns the endpoint of the address that was passed to [`ClusterBuilder::listen`], to change its kubeconfig or certificate.
     pub fn endpoint_mut(&mut self) -> Option<&mut Endpoint> {
         self.endpoint.as_mut()
     }
@@ -82,12 +83,12 @@ impl Cluster {
         &self.authority
     }
 
-    /// Returns the authority of proxies that name users in headers.
+    /// Returns the authority of proxies that pass users in headers.
     pub fn front_proxy_authority(&self) -> &CertificateAuthority {
         &self.front_proxy_authority
     }
 
-    /// Issues a credential: a token for a service account, which is created unless it exists, a certificate for anybody else.
+    /// Issues a credential: a token for a service account, which is created if it is missing, or a certificate for any other user.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -135,7 +136,7 @@ impl Cluster {
             .await
     }
 
-    /// Serves a service on an address with the cluster's kubeconfig, for services that wrap the cluster's own.
+    /// Serves a service on an address with the cluster's kubeconfig. Use it for services that wrap the cluster's own.
     ///
     /// # Errors
     ///
@@ -164,13 +165,7 @@ impl Cluster {
         Endpoint::start(listener, service, serving)
     }
 
-    /// Returns the store of [`ClusterBuilder::data_dir`].
-    pub fn durable_store(&self) -> Option<&kubewright_store_durable::DurableStore> {
-        self.durable.as_ref().map(|open| &open.0)
-    }
-
-    /// Waits until the built-in controllers, the scheduler and the nodes have seen all that is stored and have nothing left to
-    /// do about it.
+    /// Waits until the built-in controllers, the scheduler and the nodes have processed all stored objects and have no work left.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -189,7 +184,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// Fails with what is left to do if the time is over.
+    /// Fails after `most`, with the work that is left.
     pub async fn settled(&self, most: Duration) -> Result<(), Unsettled> {
         match &self.controllers {
             Some(controllers) => controllers.manager.settled(most).await,
@@ -197,12 +192,14 @@ impl Cluster {
         }
     }
 
-    /// Stops the controllers and the endpoint: open watches end, requests in flight finish.
+    /// Stops the controllers and the endpoint: open watches end, and requests in flight finish.
     ///
     /// # Errors
     ///
     /// Fails if the built-in controllers failed while they ran.
     pub async fn stop(mut self) -> Result<(), Error> {
+        // Requests on connections that are still open see it.
+        self.api_server().server().begin_shutdown();
         let mut controllers = self.controllers.take();
         if let Some(controllers) = &mut controllers {
             controllers.signal();
@@ -213,8 +210,9 @@ impl Cluster {
         if let Some(controllers) = controllers {
             controllers.join().await?;
         }
+        #[cfg(feature = "durable")]
         if let Some(durable) = self.durable.take() {
-            // Waits for the disk. A panic was already reported.
+            // Waits for the disk. A panic has already been reported.
             let _ = tokio::task::spawn_blocking(move || drop(durable)).await;
         }
         Ok(())

@@ -1,21 +1,21 @@
-//! [`DataDir`]: a directory that keeps the objects of a cluster, and the keys that its clients rely on.
+//! [`DataDir`]: a directory with the objects of a cluster and the keys of its clients.
 
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use kubewright_apiserver::SharedClock;
+use kubewright_apiserver::{ApiServer, SharedClock};
 use kubewright_kube_apiserver::FIRST_REVISION;
 use kubewright_store::COMPACTION_INTERVAL;
 use kubewright_store_durable::{Clock, DurableStore, Options, SyncMode};
 
-use crate::{Error, Storage};
+use crate::{ClusterBuilder, Error, Storage, builder::Opened, kept_keys::KeptKeys};
 
-/// A directory that keeps a cluster: its objects with their resource versions, its certificate authorities, the key of
-/// service account tokens, and the token of the administrator. So clients go on after a restart as if nothing had happened.
+/// A directory that persists a cluster: its objects with their resource versions, its certificate authorities, the key of
+/// service-account tokens, and the token of the administrator. Clients keep working after a restart.
 ///
-/// One process uses a directory at a time. All objects must fit into memory.
+/// Only one process can use a directory at a time. All objects must fit into memory.
 ///
 /// ```
 /// # let directory = std::env::temp_dir().join(format!("kubewright-data-dir-{}", std::process::id()));
@@ -25,7 +25,7 @@ use crate::{Error, Storage};
 /// use kubewright_cluster::{Cluster, DataDir, SyncMode};
 ///
 /// let shop: Namespace = serde_json::from_str(r#"{"metadata": {"name": "shop"}}"#).unwrap();
-/// // Written, but not synced before it is acknowledged: enough for a program that is killed, not for a power cut.
+/// // Acknowledged writes survive the end of the process, but not a power failure.
 /// let data = DataDir::new(&directory).sync(SyncMode::Process);
 /// let cluster = Cluster::builder().data_dir(data).start().await?;
 /// Api::all(cluster.client()).create(&PostParams::default(), &shop).await.unwrap();
@@ -45,7 +45,7 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// Returns a directory, which is created when the cluster starts unless it exists.
+    /// Returns a data directory. It is created when the cluster starts if it does not exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -56,22 +56,22 @@ impl DataDir {
         }
     }
 
-    /// Sets when an acknowledged write is on disk. Defaults to [`SyncMode::Always`]: before it is acknowledged.
+    /// Sets when an acknowledged write is on disk (default: [`SyncMode::Always`], before it is acknowledged).
     #[must_use]
     pub fn sync(mut self, sync: SyncMode) -> Self {
         self.options.sync = sync;
         self
     }
 
-    /// Keeps the log of changes for a time, beyond what a restart needs: `kubewright store log` shows it, and
-    /// `kubewright store restore --at` goes back in it.
+    /// Keeps the log of changes for a time, beyond what a restart needs, for `kubewright store log` and
+    /// `kubewright store restore --at`.
     #[must_use]
     pub fn history(mut self, time: Duration) -> Self {
         self.options.history = Some(time);
         self
     }
 
-    /// Accepts network file systems, whose locks and syncs cannot be relied on.
+    /// Allows network file systems, whose locks and syncs are unreliable.
     #[must_use]
     pub fn allow_network_file_systems(mut self) -> Self {
         self.options.allow_network_file_systems = true;
@@ -90,27 +90,42 @@ impl DataDir {
         &self.path
     }
 
-    /// Opens the store. Reading a large one takes seconds, so it is done on a thread of its own.
+    /// Opens the store and the keys on a blocking thread, since reading a large store takes seconds.
     pub(crate) async fn open(
         mut self,
         clock: SharedClock,
         holder: String,
-    ) -> Result<DurableStore, Error> {
+    ) -> Result<Opened, Error> {
         self.options.clock = Clock::new(move || clock.now().into());
         self.options.holder = holder;
+        let path = self.path.clone();
         let opened =
             tokio::task::spawn_blocking(move || DurableStore::open(&self.path, self.options));
-        // The thread is not cancelled, and a panic in it goes on here.
-        match opened.await {
-            Ok(opened) => Ok(opened?),
+        // The thread cannot be cancelled. A panic is propagated.
+        let store = match opened.await {
+            Ok(opened) => opened?,
             Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-        }
+        };
+        Ok(Opened {
+            kept: Some(KeptKeys::of(&path)?),
+            durable: Some(OpenStore(store.clone())),
+            storage: store.into(),
+        })
     }
 }
 
 impl<P: Into<PathBuf>> From<P> for DataDir {
     fn from(path: P) -> Self {
         Self::new(path)
+    }
+}
+
+impl ClusterBuilder {
+    /// Keeps the cluster in a directory: its objects, and those of its certificate authorities, service-account keys and
+    /// administrator's token that are not set explicitly. See [`DataDir`]. Replaces [`store`](Self::store).
+    pub fn data_dir(mut self, directory: impl Into<DataDir>) -> Self {
+        self.data_dir = Some(directory.into());
+        self
     }
 }
 
@@ -125,8 +140,17 @@ impl From<DurableStore> for Storage {
     }
 }
 
-/// An open store that is closed when this is dropped, so that its directory is free for others at once.
+/// An open store. Dropping it closes the store, and releases its directory.
 pub(crate) struct OpenStore(pub(crate) DurableStore);
+
+impl OpenStore {
+    /// Adds the metrics of the store to those of a server.
+    pub(crate) fn report_to(&self, server: &ApiServer) {
+        let store = self.0.clone();
+        let collect = move |out: &mut _| store.write_metrics(out);
+        server.metrics().collect_with(collect);
+    }
+}
 
 impl Drop for OpenStore {
     fn drop(&mut self) {

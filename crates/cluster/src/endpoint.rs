@@ -43,18 +43,18 @@ pub struct Endpoint {
     _reload: Option<Background>,
 }
 
-/// The way an endpoint presents itself and its cluster.
+/// The configuration of an endpoint.
 pub(crate) struct Serving<'a> {
     /// The name of the cluster in the kubeconfig.
     pub(crate) name: &'a str,
     /// The credential of the kubeconfig.
     pub(crate) credential: Option<Credential>,
     pub(crate) certificate: &'a ServingCertificate,
-    /// Signs a certificate that has to be generated.
+    /// Signs the certificate if one has to be generated.
     pub(crate) authority: &'a CertificateAuthority,
-    /// The authorities by which clients choose their certificate.
+    /// The authorities that are sent to clients to choose their certificate by.
     pub(crate) client_authorities: &'a [u8],
-    /// Whether requests are told the address of their peer.
+    /// Whether requests carry the address of their peer.
     pub(crate) peer_addresses: bool,
 }
 
@@ -124,11 +124,11 @@ impl Endpoint {
         })
     }
 
-    /// Replaces the serving certificate. Connections that exist already keep the old one.
+    /// Replaces the serving certificate. Existing connections keep the old one.
     ///
     /// # Errors
     ///
-    /// Fails if the certificate cannot be used, and then leaves it as it was.
+    /// Fails if the certificate is invalid; the old one is then kept.
     pub fn replace_certificate(&self, certificate: &CertifiedKey) -> Result<(), Error> {
         let (chain, key) = (&certificate.certificate_pem, &certificate.key_pem);
         let replaced = self
@@ -137,12 +137,12 @@ impl Endpoint {
         Ok(replaced?)
     }
 
-    /// Adds a user to the kubeconfig, with a context of its name. See [`Cluster::credential`](crate::Cluster::credential).
+    /// Adds a user to the kubeconfig, with a context of the same name. See [`Cluster::credential`](crate::Cluster::credential).
     pub fn add_user(&mut self, user: KubeconfigUser) {
         self.kubeconfig.others.push(user);
     }
 
-    /// Returns the address it listens on.
+    /// Returns the bound address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -152,7 +152,7 @@ impl Endpoint {
         &self.kubeconfig.server
     }
 
-    /// Returns the certificate authority that clients must trust, as PEM.
+    /// Returns the PEM of the certificate authority that clients must trust.
     pub fn ca_pem(&self) -> &str {
         &self.ca_pem
     }
@@ -162,7 +162,7 @@ impl Endpoint {
         self.kubeconfig.to_yaml()
     }
 
-    /// Returns a kubeconfig of one user only, whose context is the current one.
+    /// Returns a kubeconfig with a single user and context.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -185,7 +185,7 @@ impl Endpoint {
         }
     }
 
-    /// Writes the kubeconfig to a file that only its owner can read, since it holds a token.
+    /// Writes the kubeconfig to a file that is readable only by its owner, since it contains a token.
     ///
     /// # Errors
     ///
@@ -194,7 +194,7 @@ impl Endpoint {
         write_secret_file(path, self.kubeconfig())
     }
 
-    /// Stops listening, ends open watches, and waits for the requests in flight.
+    /// Stops listening, ends open watches, and waits for requests in flight.
     pub async fn stop(mut self) {
         self.stop.take();
         if let Some(task) = self.task.take() {
@@ -213,7 +213,7 @@ impl Drop for Endpoint {
     }
 }
 
-/// Returns the names of a server at an address.
+/// Returns the names of a server that listens on an address.
 fn names(address: SocketAddr) -> [String; 7] {
     let kubernetes = ["", ".default", ".default.svc", ".default.svc.cluster.local"];
     let [a, b, c, d] = kubernetes.map(|suffix| format!("kubernetes{suffix}"));
@@ -229,7 +229,7 @@ fn names(address: SocketAddr) -> [String; 7] {
     ]
 }
 
-/// Returns the last certificate of a chain, which is the nearest to its authority.
+/// Returns the last certificate of a chain, which is closest to the root.
 fn last_certificate(chain: &str) -> &str {
     chain
         .rfind("-----BEGIN CERTIFICATE-----")

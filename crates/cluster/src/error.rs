@@ -1,11 +1,10 @@
-//! [`Error`]: failures of starting or stopping a cluster.
+//! [`Error`]: failures to start or stop a cluster.
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
 use kubewright_controller::ManagerError;
 use kubewright_machinery::Status;
 use kubewright_serve::TlsError;
-use kubewright_store_durable::OpenError;
 
 use crate::certificates::CertificateError;
 
@@ -30,8 +29,13 @@ pub enum Error {
         source: io::Error,
     },
     /// The data directory cannot be opened.
+    #[cfg(feature = "durable")]
     #[error(transparent)]
-    DataDir(#[from] OpenError),
+    DataDir(#[from] kubewright_store_durable::OpenError),
+    /// etcd cannot be used.
+    #[cfg(feature = "etcd")]
+    #[error(transparent)]
+    Etcd(#[from] kubewright_store_etcd::OpenError),
     /// A key of the data directory cannot be read or written.
     #[error("cannot use {}: {reason}; remove the file to have it generated again, which invalidates what it has signed", .path.display())]
     Key {

@@ -1,4 +1,4 @@
-//! [`Tokens`]: the users of a cluster, identified by bearer tokens.
+//! [`Tokens`]: the users of a cluster and their bearer tokens.
 
 use std::{
     fs::File,
@@ -6,25 +6,27 @@ use std::{
     path::Path,
 };
 
-use http::{HeaderValue, header::AUTHORIZATION};
+use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use kube::client::Body;
 use kubewright_apiserver::{
-    ApiServer,
+    BoxError,
     auth::{TokenFile, TokenFileError},
     request::UserInfo,
 };
-use tower::ServiceExt;
+use tower::{Service, ServiceExt};
 
-/// The user that the built-in controllers run as.
+use crate::in_process::InProcess;
+
+/// The user of the built-in controllers.
 const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
 
-/// The group that is allowed everything.
+/// The group with unrestricted access.
 const MASTERS: &str = "system:masters";
 
 /// The maximum size of a token file, in bytes: room for ten thousand users.
 const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// The users of a cluster, identified by bearer tokens.
+/// The users of a cluster and their bearer tokens.
 ///
 /// ```
 /// use kubewright_cluster::Tokens;
@@ -38,17 +40,17 @@ pub struct Tokens {
     first: String,
 }
 
-/// A token file that cannot be used.
+/// An invalid token file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokensError {
     /// The file cannot be read.
     #[error("cannot read the token file: {0}")]
     Read(#[source] io::Error),
-    /// The file is larger than a token file may be.
+    /// The file exceeds the size limit.
     #[error("the file is larger than {MAX_FILE_BYTES} bytes")]
     TooLarge,
-    /// The text is not a token file.
+    /// The file has an invalid format.
     #[error(transparent)]
     Invalid(#[from] TokenFileError),
     /// The file has no token.
@@ -82,7 +84,7 @@ impl Tokens {
     pub fn read(path: &Path) -> Result<Self, TokensError> {
         let file = File::open(path).map_err(TokensError::Read)?;
         let mut bytes = Vec::new();
-        // One byte more than allowed shows that the file is too large, even if it has no end.
+        // Reading one byte more than allowed detects files that are too large, even endless ones.
         let limit = MAX_FILE_BYTES as u64 + 1;
         let read = file.take(limit).read_to_end(&mut bytes);
         read.map_err(TokensError::Read)?;
@@ -98,7 +100,7 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// Fails if the text is not CSV, a record has fewer than three columns, or there is no token at all.
+    /// Fails if the text is not CSV, if a record has fewer than three columns, or if there is no token.
     pub fn parse(csv: &str) -> Result<Self, TokensError> {
         let file = TokenFile::parse(csv)?;
         let first = csv
@@ -130,21 +132,29 @@ impl Tokens {
 }
 
 /// Creates a client that calls the server without a socket, with the token if there is one.
-pub(crate) fn client(server: ApiServer, token: Option<&str>) -> kube::Client {
+pub(crate) fn client<S>(server: S, token: Option<&str>) -> kube::Client
+where
+    S: Service<Request<Body>, Response = Response<kubewright_apiserver::Body>>
+        + Clone
+        + Send
+        + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+{
     let bearer = token.and_then(|token| {
         let mut bearer = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
         bearer.set_sensitive(true);
         Some(bearer)
     });
     match bearer {
-        None => kube::Client::new(server, "default"),
+        None => kube::Client::new(InProcess::new(server), "default"),
         Some(bearer) => {
-            let service = server.map_request(move |mut request: http::Request<Body>| {
+            let service = server.map_request(move |mut request: Request<Body>| {
                 let headers = request.headers_mut();
                 headers.insert(AUTHORIZATION, bearer.clone());
                 request
             });
-            kube::Client::new(service, "default")
+            kube::Client::new(InProcess::new(service), "default")
         }
     }
 }
@@ -184,7 +194,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_without_end_is_not_read_to_its_end() {
+    fn endless_files_are_rejected() {
         let endless = Tokens::read(Path::new("/dev/zero")).unwrap_err();
         assert!(matches!(endless, TokensError::TooLarge), "{endless}");
         let empty = Tokens::read(Path::new("/dev/null")).unwrap_err();

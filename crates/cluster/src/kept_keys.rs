@@ -1,4 +1,4 @@
-//! The keys of a cluster, kept beside its objects so that tokens, certificates and kubeconfigs outlive a restart.
+//! The keys of a cluster, stored in its data directory so that tokens, certificates and kubeconfigs remain valid after a restart.
 
 use std::{
     fs, io,
@@ -16,7 +16,7 @@ const FOLDER: &str = "keys";
 /// The largest file that is read.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The keys of a data directory. Each is generated when it is first asked for.
+/// The keys of a data directory. Each is generated on first use.
 pub(crate) struct KeptKeys {
     folder: PathBuf,
 }
@@ -46,7 +46,7 @@ impl KeptKeys {
             return authority.map_err(|error| self.invalid(name, error));
         }
         let authority = CertificateAuthority::generate(common_name, SystemTime::now())?;
-        // The certificate comes last: without it both are generated again.
+        // The certificate is written last: if it is missing, both are generated again.
         self.write(&key, authority.key_pem())?;
         self.write(&certificate, authority.certificate_pem())?;
         Ok(authority)
@@ -94,7 +94,7 @@ impl KeptKeys {
     fn write(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.folder.join(name);
         let written = write_secret_file(&path, text);
-        // The name must outlive a power cut as the objects do that rely on the key.
+        // The directory entry must survive a power failure, as the objects that rely on the key do.
         let synced = written.and_then(|()| {
             fs::File::open(&path)?.sync_all()?;
             #[cfg(unix)]

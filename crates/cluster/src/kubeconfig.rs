@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::CertifiedKey;
 
-/// The contents of a kubeconfig with one cluster, a user and context that is the current one, and further users.
+/// A kubeconfig with one cluster, one user and current context, and optionally further users.
 ///
 /// ```
 /// use kubewright_cluster::{Credential, Kubeconfig, KubeconfigUser};
@@ -39,7 +39,7 @@ pub struct Kubeconfig {
     pub credential: Option<Credential>,
     /// The default namespace of the context.
     pub namespace: Option<String>,
-    /// Further users, each with a context of its name.
+    /// Further users, each with a context of the same name.
     pub others: Vec<KubeconfigUser>,
 }
 
@@ -129,7 +129,7 @@ preferences: {{}}
     }
 }
 
-/// Shows nothing of the secret.
+/// Omits the secret.
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_is_yaml_that_says_what_was_put_in() {
+    fn kubeconfigs_are_valid_yaml() {
         let config = Kubeconfig {
             ca_pem: Some("PEM".into()),
             credential: Some(Credential::Token("a \"b\": c".into())),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_left_out() {
+    fn missing_values_are_omitted() {
         let text = Kubeconfig::new("dev", "http://localhost:8080").to_yaml();
         let yaml: Value = serde_saphyr::from_str(&text).unwrap();
         assert_eq!(yaml["users"][0]["user"], serde_json::json!({}));

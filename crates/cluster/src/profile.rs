@@ -1,10 +1,10 @@
-//! [`Profile`]: the parts of a cluster that run beside the API server.
+//! [`Profile`]: the components that run beside the API server.
 
 use std::{fmt, str::FromStr};
 
 use kubewright_builtin_controllers::Controllers;
 
-/// The parts of a cluster that run beside the API server.
+/// The components of a cluster that run beside the API server.
 ///
 /// ```
 /// use kubewright_cluster::Profile;
@@ -17,18 +17,18 @@ use kubewright_builtin_controllers::Controllers;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Profile {
-    /// `bare`: the controllers that every cluster needs, for namespaces, garbage, service accounts and certificates.
+    /// `bare`: the controllers that every cluster needs, for namespaces, garbage collection, service accounts and certificates.
     #[default]
     Bare,
-    /// `controllers`: all controllers, those for workloads included. Pods are created, and nothing runs them.
+    /// `controllers`: all controllers, including those of workloads. Pods are created, but do not run.
     Controllers,
-    /// `full`: all controllers, a scheduler and simulated nodes, which run the pods.
+    /// `full`: all controllers, a scheduler, and simulated nodes that run pods.
     Full,
 }
 
-/// There is no profile of that name.
+/// An unknown profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name:?} is not a profile: use bare, controllers or full")]
+#[error("unknown profile {name:?}: use bare, controllers or full")]
 pub struct UnknownProfile {
     /// The unknown name.
     pub name: String,
@@ -38,7 +38,7 @@ impl Profile {
     /// All profiles.
     pub const ALL: [Self; 3] = [Self::Bare, Self::Controllers, Self::Full];
 
-    /// Returns the name.
+    /// Returns the name of the profile.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bare => "bare",

@@ -1,4 +1,4 @@
-//! Files that only their owner can read, because they hold tokens or keys.
+//! Files that only their owner can read, since they contain tokens or keys.
 
 use std::{
     fs, io,
@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Writes a file with mode 0600 that replaces whatever has its name.
+/// Writes a file with mode 0600, and replaces any file of that name.
 ///
-/// The contents go to a new file in the same directory, which is then renamed. So nobody can read them through a file that
-/// existed before with a wider mode, a symbolic link of that name is replaced and not followed, and a write that fails
-/// leaves the old file as it was and nothing else behind.
+/// The contents are written to a new file in the same directory, which is then renamed. Therefore, nobody can read them through
+/// an existing file with a wider mode, a symbolic link of that name is replaced rather than followed, and a failed write leaves
+/// the old file unchanged and no other file behind.
 ///
 /// ```
 /// # let directory = std::env::temp_dir().join(format!("kubewright-secret-{}", std::process::id()));
@@ -27,7 +27,7 @@ use std::{
 ///
 /// Fails if the path names a directory, a device or another special file, or if its directory cannot be written to.
 pub fn write_secret_file(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
-    // A rename would put a regular file in the place of a device.
+    // The rename would replace a device by a regular file.
     if let Ok(existing) = fs::symlink_metadata(path)
         && !existing.is_file()
         && !existing.is_symlink()
@@ -40,7 +40,7 @@ pub fn write_secret_file(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<
     let beside = beside(path)?;
     let written = write_new(&beside, contents.as_ref()).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
-        // The first error is the one to report.
+        // The first error is reported.
         let _ = fs::remove_file(&beside);
     }
     written
@@ -60,7 +60,7 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(hidden))
 }
 
-/// Writes a file that must not exist yet, not even as a symbolic link.
+/// Writes a file that must not exist, not even as a symbolic link.
 fn write_new(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);

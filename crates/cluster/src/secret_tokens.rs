@@ -1,4 +1,4 @@
-//! Tokens for Secrets of service accounts, signed with the keys of the cluster.
+//! Tokens for service-account Secrets, signed with the keys of the cluster.
 
 use std::error::Error;
 

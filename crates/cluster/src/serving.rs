@@ -1,4 +1,4 @@
-//! [`ServingCertificate`]: the certificate of an endpoint, generated or given.
+//! [`ServingCertificate`]: the certificate of an endpoint.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -6,10 +6,10 @@ use kubewright_serve::Tls;
 
 use crate::{CertifiedKey, Error};
 
-/// The interval at which files are read again.
+/// The interval at which certificate files are checked for changes.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The certificate that a cluster serves with.
+/// The serving certificate of a cluster.
 ///
 /// ```
 /// use kubewright_cluster::{Cluster, ServingCertificate};
@@ -25,9 +25,9 @@ pub enum ServingCertificate {
     /// A certificate for the address, signed by the cluster's authority.
     #[default]
     Generated,
-    /// This certificate, with whatever follows it up to the authority.
+    /// This certificate, followed by any intermediate certificates.
     Pem(CertifiedKey),
-    /// The certificate of these PEM files. When they change, connections from then on get the new one.
+    /// The certificate in these PEM files. After they change, new connections use the new certificate.
     Files {
         /// The file of the certificate chain.
         certificate: PathBuf,
@@ -37,7 +37,7 @@ pub enum ServingCertificate {
 }
 
 impl ServingCertificate {
-    /// Returns the certificate that is given, or `None` if one has to be generated.
+    /// Returns the configured certificate, or `None` if one has to be generated.
     pub(crate) fn read(&self) -> Result<Option<CertifiedKey>, Error> {
         let file = |path: &PathBuf| -> Result<String, Error> {
             fs::read_to_string(path).map_err(|source| Error::ReadFile {
@@ -55,7 +55,7 @@ impl ServingCertificate {
         }
     }
 
-    /// Replaces the certificate whenever its files change. Files that cannot be used leave it as it is.
+    /// Replaces the certificate whenever its files change. Invalid files are ignored.
     pub(crate) async fn keep_current(self, tls: Tls, mut last: CertifiedKey) {
         loop {
             tokio::time::sleep(RELOAD_INTERVAL).await;

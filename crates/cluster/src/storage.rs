@@ -1,12 +1,12 @@
-//! [`Storage`]: a store together with the maintenance it needs.
+//! [`Storage`]: a store and its maintenance.
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use kubewright_store::{COMPACTION_INTERVAL, MemoryStore, Store};
 
-/// A store, and the background work that keeps it in shape: expiring objects and compacting history.
+/// A store with its maintenance: the background work that expires objects and compacts history.
 ///
-/// A [`MemoryStore`] converts into one with its maintenance included. Use [`Storage::new`] for stores of your own.
+/// A [`MemoryStore`] converts into one with maintenance. Use [`Storage::new`] for other stores.
 ///
 /// ```
 /// use kubewright_cluster::{Cluster, Storage};
@@ -19,20 +19,29 @@ use kubewright_store::{COMPACTION_INTERVAL, MemoryStore, Store};
 pub struct Storage {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) maintenance: Option<Maintenance>,
+    pub(crate) is_shared: bool,
 }
 
 pub(crate) type Maintenance = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Storage {
-    /// Wraps a store that needs no maintenance, or has its own.
+    /// Wraps a store that needs no maintenance, or performs its own.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
             maintenance: None,
+            is_shared: false,
         }
     }
 
-    /// Sets the maintenance. It runs for as long as the cluster does.
+    /// Declares that other servers write to the store.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        self.is_shared = true;
+        self
+    }
+
+    /// Sets the maintenance, which runs as long as the cluster.
     #[must_use]
     pub fn maintenance(mut self, maintenance: impl Future<Output = ()> + Send + 'static) -> Self {
         self.maintenance = Some(Box::pin(maintenance));

@@ -1,8 +1,8 @@
-//! [`ClusterUser`]: a user to get credentials for.
+//! [`ClusterUser`]: a user that credentials are issued for.
 
 use std::{fmt, str::FromStr};
 
-/// A user of a cluster by name, and the groups that its certificate names.
+/// A user of a cluster: a name, and the groups of its certificate.
 ///
 /// ```
 /// use kubewright_cluster::ClusterUser;
@@ -20,17 +20,17 @@ pub struct ClusterUser {
     groups: Vec<String>,
 }
 
-/// A text that names no user.
+/// An invalid user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterUserError {
     /// The name or a group is empty.
     #[error("expected USER or USER=GROUP,GROUP")]
     Empty,
-    /// The name is that of anonymous users.
+    /// Anonymous users have no credentials.
     #[error("{0} has no credentials")]
     Anonymous(String),
-    /// The name is almost that of a service account.
+    /// The name of a service account is malformed, or has groups.
     #[error("expected system:serviceaccount:NAMESPACE:NAME without groups")]
     ServiceAccount,
 }
@@ -39,11 +39,11 @@ const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const NODE: &str = "system:node:";
 
 impl ClusterUser {
-    /// Creates a user in groups. A service account has the groups of its token only, and a node is in `system:nodes`.
+    /// Creates a user with groups. Service accounts have the groups of their token only; nodes are in `system:nodes`.
     ///
     /// # Errors
     ///
-    /// Fails if the name or a group is empty, or if nobody can have the name.
+    /// Fails if the name or a group is empty, or if no user can have the name.
     pub fn new<G: Into<String>>(
         name: impl Into<String>,
         groups: impl IntoIterator<Item = G>,
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_name_nobody_are_errors() {
+    fn invalid_users_are_errors() {
         for text in ["", "=dev", "alice=", "alice=dev,", "system:anonymous"] {
             assert!(text.parse::<ClusterUser>().is_err(), "{text}");
         }

@@ -1,4 +1,4 @@
-//! Clusters that are kept in a directory: what is there after a restart, and what is refused.
+//! Clusters with a data directory: their contents after a restart, and errors.
 
 use std::{
     fs,
@@ -8,7 +8,10 @@ use std::{
 };
 
 use k8s_openapi::{
-    api::{authentication::v1::TokenReview, core::v1::ConfigMap},
+    api::{
+        authentication::v1::TokenReview,
+        core::v1::{ConfigMap, Endpoints},
+    },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
@@ -17,13 +20,16 @@ use kube::{
     discovery::ApiResource,
 };
 use kubewright_cluster::{Cluster, Controllers, Credential, DataDir, Error, OpenError, SyncMode};
+use kubewright_informer::SharedInformerFactory;
 use serde_json::{Value, json};
 
-/// A directory that goes away with its owner.
-struct Folder(PathBuf);
+use crate::start::client_of;
+
+/// A directory that is removed when dropped.
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("data-{}-{number}", std::process::id());
@@ -38,7 +44,7 @@ impl Drop for Folder {
 }
 
 async fn start(folder: &Folder) -> Cluster {
-    // The tests are about what is kept, and share a disk with others.
+    // Syncs are disabled: the tests are not about power failures, and share a disk.
     let directory = DataDir::new(&folder.0).sync(SyncMode::Process);
     let started = Cluster::builder().data_dir(directory).start().await;
     started.unwrap()
@@ -80,7 +86,7 @@ async fn a_watch_resumes_by_resource_version_after_a_restart() {
     let post = PostParams::default();
     let first = maps.create(&post, &map("first", "red")).await.unwrap();
     maps.create(&post, &map("second", "red")).await.unwrap();
-    // Dropped without a stop, as if the process had been killed.
+    // Dropped without a stop, like a process that is killed.
     drop(cluster);
 
     let cluster = start(&folder).await;
@@ -102,7 +108,136 @@ async fn a_watch_resumes_by_resource_version_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_and_kubeconfigs_outlive_a_restart() {
+async fn a_restart_on_another_port_corrects_the_service_of_the_server() {
+    let folder = Folder::new();
+    let listening = || {
+        let directory = DataDir::new(&folder.0).sync(SyncMode::Process);
+        let builder = Cluster::builder().data_dir(directory);
+        builder.listen("127.0.0.1:0".parse().unwrap()).start()
+    };
+    let own_port = async |cluster: &Cluster| {
+        let port = i32::from(cluster.endpoint().unwrap().address().port());
+        let endpoints: Api<Endpoints> = Api::default_namespaced(cluster.client());
+        let endpoints = endpoints.get("kubernetes").await.unwrap();
+        let subsets = endpoints.subsets.unwrap();
+        assert_eq!(subsets[0].ports.as_ref().unwrap()[0].port, port);
+        port as u16
+    };
+    let cluster = listening().await.unwrap();
+    let port = own_port(&cluster).await;
+    cluster.stop().await.unwrap();
+    let _taken = std::net::TcpListener::bind(("127.0.0.1", port));
+    let cluster = listening().await.unwrap();
+    assert_ne!(own_port(&cluster).await, port);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_history_of_an_object_survives_a_restart() {
+    let folder = Folder::new();
+    let start = async || {
+        let directory = DataDir::new(&folder.0).sync(SyncMode::Process);
+        let directory = directory.history(Duration::from_secs(3600));
+        let cluster = Cluster::builder()
+            .data_dir(directory)
+            .ledger(kubewright_ledger::Ledger::default());
+        cluster.start().await.unwrap()
+    };
+    let cluster = start().await;
+    let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+    let post = PostParams::default();
+    let created = maps.create(&post, &map("m", "red")).await.unwrap();
+    let mut second = created.clone();
+    second.data = map("m", "blue").data;
+    let second = maps.replace("m", &post, &second).await.unwrap();
+    maps.delete("m", &Default::default()).await.unwrap();
+    let again = maps.create(&post, &map("m", "green")).await.unwrap();
+    // A clean stop writes a checkpoint, and memory then begins with it.
+    cluster.stop().await.unwrap();
+
+    let cluster = start().await;
+    let client = cluster.client();
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let mut last = again.clone();
+    last.data = map("m", "grey").data;
+    maps.replace("m", &post, &last).await.unwrap();
+    let ask = async |endpoint: &str, more: &str| -> Value {
+        let query = "resource=configmaps&namespace=default&name=m";
+        let path = format!("/kubewright/v1/{endpoint}?{query}{more}");
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        client.request(request).await.unwrap()
+    };
+    let history = ask("history", "&objects=true").await;
+    let versions: Vec<(&str, &str)> = history["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| {
+            let colour = item["object"]["data"]["colour"].as_str();
+            (item["change"].as_str().unwrap(), colour.unwrap_or_default())
+        })
+        .collect();
+    let expected = [
+        ("created", "red"),
+        ("updated", "blue"),
+        ("deleted", ""),
+        ("created", "green"),
+        ("updated", "grey"),
+    ];
+    assert_eq!(versions, expected, "{history}");
+    let revision = second.resource_version().unwrap();
+    let at = ask("history", &format!("&at={revision}")).await;
+    assert_eq!(at["items"].as_array().unwrap().len(), 2, "{at}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn informers_resume_without_a_list_after_a_restart() {
+    let folder = Folder::new();
+    let start = async |address: &str| {
+        let directory = DataDir::new(&folder.0).sync(SyncMode::Process);
+        let cluster = Cluster::builder()
+            .data_dir(directory)
+            .controllers(Controllers::none())
+            .listen(address.parse().unwrap());
+        cluster.start().await.unwrap()
+    };
+    let cluster = start("127.0.0.1:0").await;
+    let endpoint = cluster.endpoint().unwrap();
+    let address = endpoint.address().to_string();
+    let client = client_of(endpoint).await;
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let post = PostParams::default();
+    maps.create(&post, &map("first", "red")).await.unwrap();
+    let factory = SharedInformerFactory::new(client.clone());
+    let informer = factory.informer::<ConfigMap>();
+    factory.start();
+    let synced = factory.wait_for_sync(Duration::from_secs(60)).await;
+    assert!(synced.is_synced(), "{synced}");
+    let before = informer.metrics();
+    // A write that the informer may not have seen when the server stops.
+    maps.create(&post, &map("second", "red")).await.unwrap();
+    cluster.stop().await.unwrap();
+
+    let cluster = start(&address).await;
+    let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+    let third = maps.create(&post, &map("third", "red")).await.unwrap();
+    let version = third.resource_version().unwrap();
+    let seen = tokio::time::timeout(Duration::from_secs(60), informer.wait_for(&version)).await;
+    seen.expect("the change in time").expect("a version");
+    for name in ["first", "second", "third"] {
+        let lister = informer.lister().namespace("default");
+        assert!(lister.get(name).unwrap().is_some(), "{name}");
+    }
+    let after = informer.metrics();
+    assert!(after.watches > before.watches, "{after:?}");
+    assert_eq!(
+        (after.lists, after.watch_lists),
+        (before.lists, before.watch_lists),
+        "{after:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_and_kubeconfigs_survive_a_restart() {
     let folder = Folder::new();
     let listening = || {
         let directory = DataDir::new(&folder.0).sync(SyncMode::Process);
@@ -174,7 +309,7 @@ async fn custom_resources_are_served_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_directory_is_used_by_one_cluster_at_a_time() {
+async fn a_directory_is_locked_by_one_cluster() {
     let folder = Folder::new();
     let first = start(&folder).await;
     let second = Cluster::builder().data_dir(&folder.0).start().await;
@@ -188,7 +323,7 @@ async fn a_directory_is_used_by_one_cluster_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_cannot_be_read_is_named() {
+async fn errors_name_the_unreadable_key() {
     let folder = Folder::new();
     drop(start(&folder).await);
     fs::write(folder.0.join("keys/sa.key"), "nonsense").unwrap();

@@ -12,7 +12,7 @@ use kubewright_cluster::{Cluster, Storage};
 use kubewright_store::MemoryStore;
 
 #[tokio::test(start_paused = true)]
-async fn the_maintenance_of_a_store_runs_with_the_cluster() {
+async fn maintenance_runs_with_the_cluster() {
     struct Dropped(Arc<AtomicBool>);
     impl Drop for Dropped {
         fn drop(&mut self) {

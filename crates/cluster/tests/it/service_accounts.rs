@@ -33,7 +33,7 @@ fn pod() -> Pod {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pods_have_accounts_where_accounts_are_created() {
+async fn pods_have_service_accounts_if_the_controller_runs() {
     let with = cluster().await;
     let pods: Api<Pod> = Api::default_namespaced(with.client());
     let created = pods.create(&PostParams::default(), &pod()).await.unwrap();

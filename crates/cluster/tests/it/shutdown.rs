@@ -39,7 +39,7 @@ async fn open_watch(address: SocketAddr) -> (TcpStream, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn open_watches_end_cleanly_and_at_once() {
+async fn open_watches_end_cleanly_and_immediately() {
     let cluster = Cluster::builder().authenticator(Arc::new(Anonymous));
     let cluster = cluster.start().await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -16,7 +16,7 @@ use kubewright_cluster::{
     Tokens,
 };
 
-async fn client_of(endpoint: &Endpoint) -> Client {
+pub(crate) async fn client_of(endpoint: &Endpoint) -> Client {
     let kubeconfig = Kubeconfig::from_yaml(&endpoint.kubeconfig()).unwrap();
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
@@ -43,7 +43,7 @@ async fn a_cluster_needs_no_socket() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_kubeconfig_leads_to_the_cluster_as_the_first_user() {
+async fn the_kubeconfig_authenticates_as_the_first_user() {
     let tokens = Tokens::parse("s3cret,alice,1,\"system:masters\"\nother,bob,2\n").unwrap();
     let address = "127.0.0.1:0".parse().unwrap();
     let cluster = Cluster::builder().tokens(tokens).listen(address);
@@ -97,7 +97,7 @@ async fn controllers_of_a_cluster_without_a_socket_publish_its_authority() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn extension_servers_are_told_whom_the_cluster_trusts() {
+async fn authorities_are_published_for_extension_servers() {
     let proxies = CertificateAuthority::generate("proxies", SystemTime::now()).unwrap();
     let cluster = Cluster::builder().front_proxy_authority(proxies.clone());
     let cluster = cluster.start().await.unwrap();
@@ -160,7 +160,7 @@ async fn further_users_have_contexts_with_credentials() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_given_certificate_is_served_and_can_be_replaced() {
+async fn a_serving_certificate_can_be_set_and_replaced() {
     let now = std::time::SystemTime::now();
     let authority = CertificateAuthority::generate("given", now).unwrap();
     let chain = |names: [&str; 1]| {
@@ -179,7 +179,7 @@ async fn a_given_certificate_is_served_and_can_be_replaced() {
     let endpoint = cluster.endpoint().unwrap();
     assert_eq!(endpoint.ca_pem(), authority.certificate_pem());
     assert_eq!(user_of(client_of(endpoint).await).await, "admin");
-    // A certificate for another name is served, and no longer trusted.
+    // The certificate of another name is served, and no longer trusted.
     endpoint.replace_certificate(&chain(["elsewhere"])).unwrap();
     let reviews: Api<SelfSubjectReview> = Api::all(client_of(endpoint).await);
     let review = SelfSubjectReview::default();
@@ -198,7 +198,7 @@ async fn a_given_certificate_is_served_and_can_be_replaced() {
 }
 
 #[tokio::test]
-async fn certificate_files_are_read_again_when_they_change() {
+async fn certificate_files_are_reloaded() {
     let directory = std::env::temp_dir().join(format!("kubewright-serving-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let now = std::time::SystemTime::now();
@@ -232,7 +232,7 @@ async fn certificate_files_are_read_again_when_they_change() {
     };
     assert!(trusts(&first).await);
     write(&second);
-    // Only the reload waits for time; connections need the real one.
+    // Only the reload uses the paused clock; connections need real time.
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(11)).await;
     tokio::time::resume();
