@@ -1,4 +1,4 @@
-//! Users of a test cluster: [`TestCluster::client_as`], their permissions, and what they were denied.
+//! Users of a test cluster: [`TestCluster::client_as`], their permissions, and denied requests.
 
 use std::sync::{
     Arc,
@@ -8,9 +8,10 @@ use std::sync::{
 use http::Request;
 use kubewright_apiserver::{
     auth::{AlwaysAllow, Attributes, Authorizer, Decision, LocalUser, MASTERS, Rules},
+    boxed_async,
     request::UserInfo,
 };
-use kubewright_cluster::{AccessLog, ClusterUser, Error, KubeconfigUser, Permission};
+use kubewright_cluster::{AccessLog, ClusterUser, Error, InProcess, KubeconfigUser, Permission};
 use kubewright_controller::Unsettled;
 use kubewright_kube_apiserver::Rbac;
 use kubewright_store::MemoryStore;
@@ -19,7 +20,7 @@ use tower::ServiceExt;
 
 use crate::{cluster::TestCluster, recording::Record};
 
-/// The authorizer of a test cluster: it allows everything until RBAC is switched on.
+/// The authorizer of a test cluster. It allows everything until RBAC is enabled.
 #[derive(Clone)]
 pub(crate) struct Gate(Arc<GateState>);
 
@@ -28,7 +29,7 @@ struct GateState {
     is_closed: AtomicBool,
 }
 
-/// The permissions that users of a cluster needed, and the users who must never lack one.
+/// The permissions that users needed, and the users whose requests must not be denied.
 #[derive(Clone, Default)]
 pub(crate) struct Watched {
     pub(crate) log: AccessLog,
@@ -56,7 +57,7 @@ impl Gate {
     }
 }
 
-#[async_trait::async_trait]
+#[boxed_async]
 impl Authorizer for Gate {
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         self.authorizer().authorize(attributes).await
@@ -67,7 +68,7 @@ impl Authorizer for Gate {
     }
 }
 
-/// Returns the administrator, as whom [`TestCluster::client`] acts.
+/// Returns the administrator, the user of [`TestCluster::client`].
 pub(crate) fn admin() -> LocalUser {
     LocalUser::new(UserInfo {
         name: "admin".to_owned(),
@@ -76,15 +77,15 @@ pub(crate) fn admin() -> LocalUser {
     })
 }
 
-/// Returns a user as the server knows one who has authenticated.
+/// Returns an authenticated user.
 ///
 /// # Panics
 ///
-/// Panics if the text names no user.
+/// Panics if the text is not a valid user.
 pub(crate) fn local_user(text: &str) -> (LocalUser, Option<String>) {
     let user: ClusterUser = match text.parse() {
         Ok(user) => user,
-        Err(error) => panic!("{text:?} names no user: {error}"),
+        Err(error) => panic!("{text:?} is not a valid user: {error}"),
     };
     let mut groups = user.groups().to_vec();
     let namespace = user.service_account().map(|(namespace, _)| namespace);
@@ -101,7 +102,7 @@ pub(crate) fn local_user(text: &str) -> (LocalUser, Option<String>) {
 }
 
 impl Watched {
-    /// Returns the error for the first watched user that was denied something.
+    /// Returns the error for the first watched user with a denied request.
     fn denied(&self) -> Option<Unsettled> {
         let users = self.users.lock().clone();
         let advice = users.iter().find_map(|user| self.log.advice(user))?;
@@ -110,7 +111,7 @@ impl Watched {
         })
     }
 
-    /// Waits until a watched user was denied something.
+    /// Waits until a request of a watched user is denied.
     pub(crate) async fn until_denied(&self) -> Unsettled {
         let mut denials = self.log.denials();
         loop {
@@ -125,8 +126,8 @@ impl Watched {
 }
 
 impl TestCluster {
-    /// Switches RBAC on: creates the roles and bindings of a new cluster, and from then on allows users only what roles
-    /// grant. The administrator, as whom [`client`](Self::client) acts, is allowed everything.
+    /// Enables RBAC: creates the roles and bindings of a new cluster, and from then on allows users only what roles grant. The
+    /// administrator, the user of [`client`](Self::client), is allowed everything.
     ///
     /// # Panics
     ///
@@ -142,9 +143,9 @@ impl TestCluster {
 
     /// Returns a client that acts as a user, without a socket: `alice`, `alice=dev,ops` with groups, or a service account such
     /// as `system:serviceaccount:shop:web`, which need not exist. The default namespace of the client is that of the service
-    /// account, as in a pod, or `default`.
+    /// account, as in a pod, or `default` for other users.
     ///
-    /// The user may do everything unless the cluster has RBAC.
+    /// Without RBAC, the user may do everything.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -158,14 +159,14 @@ impl TestCluster {
     /// let error = secrets.list(&Default::default()).await.unwrap_err();
     /// assert!(error.to_string().contains(r#"cannot list resource "secrets""#));
     ///
-    /// // Whatever was denied is known, with the rule that would have allowed it.
+    /// // The denied permission is recorded, with the rule that would allow it.
     /// assert_eq!(cluster.denied_permissions(web)[0].to_string(), r#"list secrets in the namespace "default""#);
     /// # });
     /// ```
     ///
     /// # Panics
     ///
-    /// Panics if the text names no user.
+    /// Panics if the text is not a valid user.
     pub fn client_as(&self, user: &str) -> kube::Client {
         let (user, namespace) = local_user(user);
         let namespace = namespace.as_deref().unwrap_or("default");
@@ -177,31 +178,31 @@ impl TestCluster {
         let service = self
             .service()
             .map_request(move |request| known(request, &user));
-        kube::Client::new(service, namespace)
+        kube::Client::new(InProcess::new(service), namespace)
     }
 
-    /// Issues a credential for a socket: a token for a service account, which is created unless it exists, a certificate for
-    /// anybody else. [`Endpoint::add_user`](crate::Endpoint::add_user) adds it to a kubeconfig.
+    /// Issues a credential for a socket: a token for a service account, which is created if it is missing, or a certificate
+    /// for any other user. [`Endpoint::add_user`](crate::Endpoint::add_user) adds it to a kubeconfig.
     ///
     /// # Errors
     ///
-    /// Fails if the text names no user, or the service account cannot be created.
+    /// Fails if the service account cannot be created.
     pub async fn credential(&self, user: &ClusterUser) -> Result<KubeconfigUser, Error> {
         self.cluster.credential(user).await
     }
 
-    /// Returns the permissions that requests of a user needed, allowed or not. The administrator needs none.
+    /// Returns the permissions that requests of a user needed, allowed or not. Those of the administrator are not recorded.
     pub fn used_permissions(&self, user: &str) -> Vec<Permission> {
         self.watched.log.used(user)
     }
 
-    /// Returns the permissions that a user lacks: the last request that needed them was denied.
+    /// Returns the missing permissions of a user: those whose last request was denied.
     pub fn denied_permissions(&self, user: &str) -> Vec<Permission> {
         self.watched.log.denied(user)
     }
 
-    /// Makes [`settled`](Self::settled) fail once a request of this user is denied. The error names the rule to add. An operator
-    /// that is started by `Operator::start_test` or `start_on` is such a user.
+    /// Makes [`settled`](Self::settled) fail once a request of this user is denied. The error names the rule to add. This is
+    /// enabled for operators that are started by `Operator::start_test` or `start_on`.
     pub fn fail_on_denied(&self, user: &str) {
         let mut users = self.watched.users.lock();
         if !users.iter().any(|known| known == user) {
@@ -209,13 +210,13 @@ impl TestCluster {
         }
     }
 
-    /// Lets [`settled`](Self::settled) succeed whatever this user is denied, for programs that expect it.
+    /// Lets [`settled`](Self::settled) succeed even if requests of this user are denied, for programs that expect it.
     pub fn tolerate_denied(&self, user: &str) {
         self.watched.users.lock().retain(|known| known != user);
     }
 }
 
-/// Adds its user to a request.
+/// Adds the authenticated user to a request.
 pub(crate) fn known<B>(mut request: Request<B>, user: &LocalUser) -> Request<B> {
     request.extensions_mut().insert(user.clone());
     request

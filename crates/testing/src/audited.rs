@@ -1,4 +1,4 @@
-//! The requests that a cluster was sent, as audit events.
+//! The requests to a cluster, as audit events.
 
 use std::sync::Arc;
 
@@ -10,12 +10,11 @@ use crate::TestCluster;
 const EVENTS: usize = 10_000;
 
 impl TestCluster {
-    /// Returns the newest requests that the cluster was sent, as audit events: who did what, the objects that were sent, and
-    /// the outcome. A test counts them, or looks into them.
+    /// Returns the latest requests to the cluster as audit events: the user, the verb, the object that was sent, and the
+    /// outcome. A test can count and inspect them.
     ///
-    /// Recording begins with the first call and costs nothing before. There is one event for each request, at the level
-    /// `Request`, when its answer is complete; [`audit_with`](Self::audit_with) records more, or less. The newest 10,000 are
-    /// kept.
+    /// Recording begins with the first call, and costs nothing before. Each request is one event at the level `Request`, recorded
+    /// when its response is complete; [`audit_with`](Self::audit_with) changes that. The latest 10,000 events are kept.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
@@ -80,7 +79,7 @@ impl TestCluster {
         })
     }
 
-    /// Starts recording by a policy of one's own, in place of the one before, and returns the events from now on.
+    /// Starts recording with another policy, and returns the events from now on.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

@@ -7,30 +7,33 @@ use std::{
 
 use kubewright_apiserver::{audit::Ring, auth::LocalUsers};
 use kubewright_builtin_controllers::Controllers;
-use kubewright_cluster::{Cluster, Endpoint, Error, ServiceHandler, Storage};
+use kubewright_cluster::{
+    Cluster, Endpoint, Error, Faults, FaultyServer, FaultyService, ServiceHandler, Storage,
+};
 use kubewright_kube_apiserver::{
     AnonymousAccess, AuthorizationMode, Conversions, FIRST_REVISION, KubeApiServer,
     ServiceAccountKeys, Services,
 };
-use kubewright_nodes::Nodes;
+use kubewright_ledger::Ledger;
 use kubewright_store::{MemoryStore, Revision, Store};
+use kubewright_streams::Kubelets;
 use serde_json::Value;
 
 use crate::{
     access::{Gate, Watched, admin},
     endless::Counters,
-    faults::{Faults, FaultyServer, FaultyService},
+    ledger::Reporters,
     managers::{Attached, RunningManager},
     recording::Record,
     time::{TestClock, Time},
 };
 
-/// A cluster in this process. Any number may run at once; they share nothing. It ends when it is dropped.
+/// A cluster in this process, which ends when it is dropped. Clusters are independent of each other.
 ///
-/// It is open to everybody, unless it is [built](Self::builder) with RBAC.
+/// Every user may do everything, unless the cluster is [built](Self::builder) with RBAC.
 ///
-/// As in every cluster, events expire after an hour, by tokio's clock, which a test may [pause](Time). Past states are
-/// compacted by [`compact_now`](Self::compact_now) only, so that an idle cluster stays at its revision.
+/// As in every cluster, events expire after an hour, by tokio's clock, which a test can [pause](Time). History is compacted only
+/// by [`compact_now`](Self::compact_now), so that an idle cluster stays at its revision.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -57,12 +60,15 @@ pub struct TestCluster {
     pub(crate) gate: Gate,
     pub(crate) watched: Watched,
     pub(crate) audit: OnceLock<Ring>,
+    pub(crate) ledger: Ledger,
+    pub(crate) reporters: Reporters,
     pub(crate) managers: Attached,
     pub(crate) writes: Counters,
     /// The built-in controllers that run from the start.
     pub(crate) controllers: Controllers,
     _running: Option<RunningManager>,
-    pub(crate) nodes: Option<(Nodes, RunningManager)>,
+    #[cfg(feature = "workloads")]
+    pub(crate) simulation: Option<(Option<kubewright_nodes::Nodes>, RunningManager)>,
 }
 
 /// Builds a [`TestCluster`].
@@ -82,88 +88,46 @@ pub struct TestCluster {
 #[must_use = "nothing runs before `start`"]
 pub struct TestClusterBuilder {
     rbac: bool,
+    store: Option<MemoryStore>,
     controllers: Controllers,
-    nodes: Option<Nodes>,
+    #[cfg(feature = "workloads")]
+    pub(crate) nodes: Option<kubewright_nodes::Nodes>,
+    /// The scheduler: that of clusters with nodes, none, or this one.
+    #[cfg(feature = "workloads")]
+    pub(crate) scheduler: Option<Option<kubewright_scheduler::Scheduler>>,
 }
 
 impl Default for TestClusterBuilder {
     fn default() -> Self {
         Self {
             rbac: false,
+            store: None,
             controllers: Controllers::none(),
+            #[cfg(feature = "workloads")]
             nodes: None,
+            #[cfg(feature = "workloads")]
+            scheduler: None,
         }
     }
 }
 
 impl TestClusterBuilder {
-    /// Allows users only what roles grant. The roles and bindings of a new cluster exist from the start. By default everybody
-    /// is allowed everything, and there are no roles. Either way [`TestCluster::client`] acts as the administrator.
+    /// Allows users only what roles grant. The roles and bindings of a new cluster exist from the start. By default, every
+    /// user may do everything, and there are no roles. In both cases, [`TestCluster::client`] acts as the administrator.
     pub fn rbac(mut self) -> Self {
         self.rbac = true;
         self
     }
 
-    /// Runs built-in controllers, which [`settled`](TestCluster::settled) waits for. By default none run. Forks run the same.
-    pub fn controllers(mut self, controllers: Controllers) -> Self {
-        self.controllers = controllers;
+    /// Starts with the objects of a store, which is not changed.
+    pub fn objects(mut self, store: &MemoryStore) -> Self {
+        self.store = Some(store.fork());
         self
     }
 
-    /// Runs all built-in controllers, those for workloads included: a Deployment gets its ReplicaSets and pods.
-    ///
-    /// ```
-    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
-    /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
-    /// use kube::Api;
-    /// use kubewright_testing::TestCluster;
-    /// use serde_json::json;
-    ///
-    /// let cluster = TestCluster::builder().workloads().start().await;
-    /// let web: Deployment = serde_json::from_value(json!({
-    ///     "metadata": {"name": "web"},
-    ///     "spec": {
-    ///         "replicas": 3,
-    ///         "selector": {"matchLabels": {"app": "web"}},
-    ///         "template": {
-    ///             "metadata": {"labels": {"app": "web"}},
-    ///             "spec": {"containers": [{"name": "web", "image": "nginx"}]},
-    ///         },
-    ///     },
-    /// }))
-    /// .unwrap();
-    /// let deployments: Api<Deployment> = Api::default_namespaced(cluster.client());
-    /// deployments.create(&Default::default(), &web).await.unwrap();
-    /// cluster.settled().await.unwrap();
-    ///
-    /// let pods: Api<Pod> = Api::default_namespaced(cluster.client());
-    /// assert_eq!(pods.list(&Default::default()).await.unwrap().items.len(), 3);
-    /// # });
-    /// ```
-    pub fn workloads(self) -> Self {
-        self.controllers(Controllers::all())
-    }
-
-    /// Adds simulated nodes and a scheduler: pods run and become ready, without a line of patching.
-    ///
-    /// ```
-    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
-    /// use k8s_openapi::api::core::v1::Pod;
-    /// use kube::Api;
-    /// use kubewright_testing::TestCluster;
-    /// use serde_json::{from_value, json};
-    ///
-    /// let cluster = TestCluster::builder().nodes(2).start().await;
-    /// let pods: Api<Pod> = Api::default_namespaced(cluster.client());
-    /// let pod = json!({"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}});
-    /// pods.create(&Default::default(), &from_value(pod).unwrap()).await.unwrap();
-    /// cluster.settled().await.unwrap();
-    /// let status = pods.get("web").await.unwrap().status.unwrap();
-    /// assert_eq!(status.phase.as_deref(), Some("Running"));
-    /// # });
-    /// ```
-    pub fn nodes(mut self, nodes: impl Into<Nodes>) -> Self {
-        self.nodes = Some(nodes.into());
+    /// Runs built-in controllers (default: none), which [`settled`](TestCluster::settled) waits for. Forks run the same ones.
+    pub fn controllers(mut self, controllers: Controllers) -> Self {
+        self.controllers = controllers;
         self
     }
 
@@ -173,8 +137,9 @@ impl TestClusterBuilder {
     ///
     /// Panics outside a tokio runtime.
     pub async fn start(self) -> TestCluster {
+        let store = self.store.map(|store| store.fork());
         let new = Snapshot {
-            store: MemoryStore::starting_at(FIRST_REVISION),
+            store: store.unwrap_or_else(|| MemoryStore::starting_at(FIRST_REVISION)),
             conversions: Conversions::default(),
             services: Services::default(),
             keys: ServiceAccountKeys::generate(),
@@ -182,13 +147,16 @@ impl TestClusterBuilder {
             records: Vec::new(),
             controllers: self.controllers,
         };
-        let mut cluster = TestCluster::on(new, TestClock::default()).await;
+        #[cfg(feature = "workloads")]
+        let kubelets = self.nodes.clone().map(|nodes| Arc::new(nodes) as _);
+        #[cfg(not(feature = "workloads"))]
+        let kubelets = None;
+        let cluster = TestCluster::on(new, TestClock::default(), kubelets).await;
         if self.rbac {
             cluster.enable_rbac().await;
         }
-        if let Some(nodes) = self.nodes {
-            cluster.add_nodes(nodes).await;
-        }
+        #[cfg(feature = "workloads")]
+        let cluster = cluster.simulating(self.nodes, self.scheduler).await;
         cluster
     }
 }
@@ -197,8 +165,8 @@ impl TestClusterBuilder {
 pub(crate) struct Changes(MemoryStore);
 
 impl Changes {
-    /// Returns the number of changes of the resources with that plural name, in all groups: a kind that is served in two
-    /// groups is stored in one.
+    /// Returns the number of changes of the resources with a plural name, in all groups: a kind that is served in two groups is
+    /// stored in one.
     pub(crate) fn of(&self, plural: &str) -> u64 {
         let counts = self.0.change_counts().into_iter();
         counts
@@ -208,33 +176,33 @@ impl Changes {
     }
 }
 
-/// The objects of a cluster at a moment, from which others can be started, in other runtimes too.
+/// The objects of a cluster at some point, from which other clusters can be started, also in other runtimes.
 #[derive(Clone)]
 pub(crate) struct Snapshot {
     store: MemoryStore,
     conversions: Conversions,
     services: Services,
     keys: ServiceAccountKeys,
-    /// Whether users need permissions.
+    /// Whether RBAC is enabled.
     rbac: bool,
     records: Vec<Record>,
     controllers: Controllers,
 }
 
 impl Snapshot {
-    /// Starts a cluster with these objects. Its services are its own.
+    /// Starts a cluster with these objects. It has its own services.
     pub(crate) async fn start(&self) -> TestCluster {
         let fork = Self {
             store: self.store.fork(),
             services: Services::default(),
             ..self.clone()
         };
-        TestCluster::on(fork, TestClock::default()).await
+        TestCluster::on(fork, TestClock::default(), None).await
     }
 }
 
 impl TestCluster {
-    /// Starts a cluster with the objects that every new cluster has, such as the initial namespaces.
+    /// Starts a cluster with the objects of every new cluster, such as the initial namespaces.
     ///
     /// # Panics
     ///
@@ -248,7 +216,7 @@ impl TestCluster {
         TestClusterBuilder::default()
     }
 
-    async fn on(begin: Snapshot, clock: TestClock) -> Self {
+    async fn on(begin: Snapshot, clock: TestClock, kubelets: Option<Arc<dyn Kubelets>>) -> Self {
         let Snapshot {
             store,
             conversions,
@@ -261,12 +229,18 @@ impl TestCluster {
         let (gate, watched) = (Gate::new(&store, rbac), Watched::default());
         watched.record(records);
         let authorizer = AuthorizationMode::Custom(Arc::new(gate.clone()));
-        let cluster = Cluster::builder()
+        let ledger = Ledger::new();
+        let starting = Cluster::builder()
+            .ledger(ledger.clone())
             .store(storage(store.clone()))
             .clock(Arc::new(clock.clone()))
             .service_account_keys(keys)
             .access_log(watched.log.clone())
             .api_server(|server| {
+                let server = match kubelets {
+                    Some(kubelets) => server.kubelets(kubelets),
+                    None => server,
+                };
                 server
                     .conversions(conversions.clone())
                     .services(services.clone())
@@ -274,9 +248,10 @@ impl TestCluster {
                     .anonymous(AnonymousAccess::Enabled)
                     .authorization([authorizer])
             })
-            .start()
-            .await
-            .expect("a cluster in memory starts");
+            .start();
+        // Boxed, to save stack space in tests.
+        let cluster = Box::pin(starting).await;
+        let cluster = cluster.expect("a cluster in memory starts");
         let mut cluster = Self {
             cluster,
             store,
@@ -287,11 +262,14 @@ impl TestCluster {
             gate,
             watched,
             audit: OnceLock::new(),
+            ledger,
+            reporters: Reporters::default(),
             managers: Attached::default(),
             writes: Counters::default(),
             controllers: Controllers::none(),
             _running: None,
-            nodes: None,
+            #[cfg(feature = "workloads")]
+            simulation: None,
         };
         if !controllers.is_empty() {
             cluster._running = Some(cluster.run_controllers(&controllers));
@@ -310,13 +288,23 @@ impl TestCluster {
     /// anonymous.
     pub fn service(&self) -> FaultyServer {
         let server = self.api_server().server().clone();
-        FaultyServer::counted(server, self.faults.clone(), self.writes.clone())
+        FaultyServer::new(server, self.faults.clone()).observer(Arc::new(self.writes.clone()))
     }
 
-    /// Starts another cluster with the same objects, at the same revision, where tokens of service accounts stay valid. The cost
-    /// does not depend on the number of objects.
+    /// Starts another cluster with the same objects, at the same revision, which accepts the same service-account tokens. The
+    /// cost does not depend on the number of objects.
     pub async fn fork(&self) -> Self {
-        Self::on(self.snapshot(), self.clock.clone()).await
+        let fork = Self::on(self.snapshot(), self.clock.clone(), None).await;
+        #[cfg(feature = "workloads")]
+        if self.nodes().is_some() {
+            fork.serve_empty_metrics().await;
+        }
+        fork
+    }
+
+    /// Returns the store.
+    pub(crate) fn store(&self) -> &MemoryStore {
+        &self.store
     }
 
     /// Returns a counter of changes.
@@ -324,7 +312,7 @@ impl TestCluster {
         Changes(self.store.clone())
     }
 
-    /// Returns the objects as they are now.
+    /// Returns the current objects.
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot {
             store: self.store.fork(),
@@ -337,7 +325,7 @@ impl TestCluster {
         }
     }
 
-    /// Converts custom objects with a function, whatever conversion their CustomResourceDefinition asks for.
+    /// Converts custom objects with a function, instead of the conversion in their CustomResourceDefinition.
     ///
     /// `definition` is the name of the CustomResourceDefinition, such as `captains.crew.example.com`. The function is
     /// given an object and the desired `apiVersion`.
@@ -349,8 +337,8 @@ impl TestCluster {
         self.conversions.set(definition, convert);
     }
 
-    /// Converts custom objects by a service, whatever conversion their CustomResourceDefinition asks for. Conversion reviews are
-    /// sent to the path `/convert`, to the handler of [`serve_webhooks`](Self::serve_webhooks) if there is one.
+    /// Converts custom objects with a service, instead of the conversion in their CustomResourceDefinition. Conversion reviews
+    /// are sent to the path `/convert`, to the handler of [`serve_webhooks`](Self::serve_webhooks) if there is one.
     pub fn convert_at(
         &self,
         definition: impl Into<String>,
@@ -362,14 +350,14 @@ impl TestCluster {
         conversions.set_service(definition, namespace, service, port);
     }
 
-    /// Returns the services that webhooks of the cluster are called at without a network: code of the test, or addresses of this
-    /// machine. Forks share them.
+    /// Returns the services that webhooks of the cluster call without a network: code of the test, or addresses of this machine.
+    /// Forks share them.
     pub fn services(&self) -> &Services {
         &self.services
     }
 
-    /// Lets code in this process answer the calls of the cluster to webhooks at a service, in place of a connection. The
-    /// [faults](crate::Faults::inject_webhook) of webhooks hit it.
+    /// Serves the webhook calls for a service with code in this process, instead of over a connection. They are subject to
+    /// [webhook faults](Faults::inject_webhook).
     pub fn serve_webhooks(
         &self,
         namespace: &str,
@@ -378,11 +366,11 @@ impl TestCluster {
         handler: Arc<dyn ServiceHandler>,
     ) {
         let faults = self.faults.clone();
-        let handler = Arc::new(FaultyService { handler, faults });
+        let handler = Arc::new(FaultyService::new(handler, faults));
         self.services.set_handler(namespace, service, port, handler);
     }
 
-    /// Compacts the history: watches and lists from earlier revisions fail with 410 from now on.
+    /// Compacts the history: watches and lists from earlier revisions fail with 410.
     pub async fn compact_now(&self) {
         self.store.compact_now();
     }
@@ -416,15 +404,15 @@ impl TestCluster {
     ///
     /// # Errors
     ///
-    /// Fails if no port can be listened on.
+    /// Fails if no port is available.
     pub async fn listen(&self) -> Result<Endpoint, Error> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         self.cluster.listen_with(address, self.service()).await
     }
 }
 
-/// Expires objects, but does not compact periodically: that writes a revision each time, so virtual time would change the
-/// cluster while nothing happens in it.
+/// Expires objects, but does not compact periodically: each compaction writes a revision, so that virtual time would change an
+/// idle cluster.
 fn storage(store: MemoryStore) -> Storage {
     let maintained = store.clone();
     Storage::new(Arc::new(store)).maintenance(async move { maintained.run_maintenance().await })

@@ -1,8 +1,6 @@
 //! Built-in controllers on a test cluster.
 
 use kubewright_builtin_controllers::Controllers;
-use kubewright_nodes::Nodes;
-use kubewright_scheduler::Scheduler;
 
 use crate::{cluster::TestCluster, managers::RunningManager};
 
@@ -34,24 +32,5 @@ impl TestCluster {
             .manager(self.client())
             .expect("a new manager has no other controllers");
         self.run(&manager)
-    }
-
-    /// Returns the simulated nodes that the [builder](crate::TestClusterBuilder::nodes) asked for. Forks have their objects, but
-    /// nothing that runs.
-    pub fn nodes(&self) -> Option<&Nodes> {
-        self.nodes.as_ref().map(|(nodes, _)| nodes)
-    }
-
-    /// Runs nodes and a scheduler. Returns when the nodes are ready.
-    pub(crate) async fn add_nodes(&mut self, nodes: Nodes) {
-        let manager = Controllers::none().manager(self.client());
-        let manager = manager.expect("a new manager has no other controllers");
-        let added = Scheduler::new()
-            .add_to(&manager)
-            .and_then(|()| nodes.add_to(&manager));
-        added.expect("nodes are added to one cluster only");
-        let running = self.run(&manager);
-        nodes.ready().await;
-        self.nodes = Some((nodes, running));
     }
 }

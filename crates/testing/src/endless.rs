@@ -1,22 +1,25 @@
-//! Recognising controllers that write for ever: counting the writes of each object while a test waits.
+//! Detection of controllers that write forever: counts the writes of each object while a test waits.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Weak},
 };
 
-use kubewright_apiserver::request::{RequestInfo, Verb};
+use http::Method;
+use kubewright_apiserver::request::{Query, RequestInfo, Verb};
+use kubewright_cluster::RequestObserver;
 use kubewright_controller::Manager;
+use kubewright_ledger::ObjectRef;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// The number of writes of one object, while a test waits, that no controller needs.
+/// The number of writes of one object, while a test waits, that no sound controller needs.
 const MOST_WRITES: usize = 1000;
 
-/// The number of objects of one kind and namespace, created while a test waits, that no controller needs.
+/// The number of objects of one kind and namespace, created while a test waits, that no sound controller needs.
 const MOST_CREATES: usize = 10_000;
 
-/// The number of objects whose writes are counted.
+/// The largest number of objects whose writes are counted.
 const MOST_OBJECTS: usize = 10_000;
 
 /// Numbers of writes, by request (`PATCH /api/v1/namespaces/default/configmaps/rope`).
@@ -26,11 +29,11 @@ pub(crate) struct Writes {
     too_many: Notify,
 }
 
-/// Those who count the writes to a cluster. Clones share them.
+/// The counters of the writes to a cluster. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Counters(Arc<Mutex<Vec<Weak<Writes>>>>);
 
-/// The runs of controllers at a moment.
+/// The numbers of runs of controllers at some point.
 pub(crate) struct Runs(Vec<(String, u64)>);
 
 impl Writes {
@@ -58,37 +61,56 @@ impl Writes {
         self.too_many.notified().await;
     }
 
-    /// Describes who writes for ever, and which object.
-    pub(crate) fn describe(&self, before: &Runs, managers: &[Manager]) -> String {
+    /// Returns the request that was repeated most often, and the number of its repetitions.
+    fn most_frequent(&self) -> (String, usize) {
         let counts = self.counts.lock();
-        let (request, count) = counts
-            .iter()
-            .max_by_key(|(_, count)| **count)
-            .map_or(("", 0), |(request, count)| (request.as_str(), *count));
+        let most = counts.iter().max_by_key(|(_, count)| **count);
+        most.map_or_else(Default::default, |(request, count)| {
+            (request.clone(), *count)
+        })
+    }
+
+    /// Returns the object that was written most often, unless it is named by the server.
+    pub(crate) fn object(&self) -> Option<ObjectRef> {
+        let (request, _) = self.most_frequent();
+        let (method, path) = request.split_once(' ')?;
+        let method: Method = method.parse().ok()?;
+        let info = RequestInfo::new(&method, path, &Query::default());
+        (!info.name.is_empty()).then_some(ObjectRef {
+            group: info.group,
+            resource: info.resource,
+            namespace: info.namespace,
+            name: info.name,
+        })
+    }
+
+    /// Describes the controllers that write forever, and their object.
+    pub(crate) fn describe(&self, before: &Runs, managers: &[Manager]) -> String {
+        let (request, count) = self.most_frequent();
         let who = before.busiest(managers, count);
         format!(
-            "{who} writes for ever: {request} {count} times. Each run writes something new, such as the time, or controllers undo each \
+            "{who} writes forever: {request} {count} times. Each run writes something new, such as the time, or controllers undo each \
              other's work"
         )
     }
 }
 
 impl Counters {
-    /// Starts to count.
+    /// Starts counting.
     pub(crate) fn start(&self) -> Arc<Writes> {
         let writes = Arc::new(Writes::default());
         self.0.lock().push(Arc::downgrade(&writes));
         writes
     }
 
-    /// Reports whether anybody counts.
+    /// Reports whether any counter is active.
     pub(crate) fn are_used(&self) -> bool {
         let mut counters = self.0.lock();
         counters.retain(|counter| counter.strong_count() > 0);
         !counters.is_empty()
     }
 
-    /// Counts a write for everybody who counts.
+    /// Adds a write to every active counter.
     pub(crate) fn count(&self, request: &str) {
         let counters = self.0.lock();
         for writes in counters.iter().filter_map(Weak::upgrade) {
@@ -98,14 +120,14 @@ impl Counters {
 }
 
 impl Runs {
-    /// Returns the runs so far.
+    /// Returns the current numbers of runs.
     pub(crate) fn of(managers: &[Manager]) -> Self {
         let controllers = managers.iter().flat_map(Manager::controllers);
         let runs = controllers.map(|c| (c.name().to_owned(), c.status().runs));
         Self(runs.collect())
     }
 
-    /// Names the controllers whose runs can explain a number of writes since then.
+    /// Returns the controllers with enough runs to explain a number of writes.
     fn busiest(&self, managers: &[Manager], writes: usize) -> String {
         let now = Self::of(managers).0;
         let named: Vec<String> = now
@@ -123,8 +145,23 @@ impl Runs {
     }
 }
 
-/// Reports whether a request writes an object that no controller needs to write repeatedly. Leases are renewed, and events
-/// are limited by their recorder.
+impl RequestObserver for Counters {
+    fn observes(&self, info: &RequestInfo) -> bool {
+        is_write(info) && self.are_used()
+    }
+
+    fn succeeded(&self, method: &Method, path: &str) {
+        self.count(&write_name(method, path));
+    }
+}
+
+/// Returns the name of a write in reports, such as `PATCH /api/v1/namespaces/default/configmaps/rope`.
+pub(crate) fn write_name(method: &Method, path: &str) -> String {
+    format!("{method} {path}")
+}
+
+/// Reports whether a request writes an object that no sound controller writes repeatedly. Leases are renewed, and events are
+/// limited by their recorder.
 pub(crate) fn is_write(info: &RequestInfo) -> bool {
     let writes = matches!(
         info.verb,
@@ -149,7 +186,7 @@ mod tests {
         counters.count("PATCH /b");
         let described = writes.describe(&Runs(Vec::new()), &[]);
         assert!(
-            described.starts_with("the program writes for ever: PATCH /b 2 times."),
+            described.starts_with("the program writes forever: PATCH /b 2 times."),
             "{described}"
         );
         drop(writes);

@@ -12,7 +12,7 @@
 //! map.metadata.name = Some("colours".into());
 //! maps.create(&PostParams::default(), &map).await.unwrap();
 //!
-//! // A fork is another cluster that begins with the same objects.
+//! // A fork is an independent cluster with the same objects.
 //! let fork = cluster.fork().await;
 //! let copies: Api<ConfigMap> = Api::default_namespaced(fork.client());
 //! copies.delete("colours", &Default::default()).await.unwrap();
@@ -39,51 +39,63 @@
 //!     .unwrap();
 //! let running = cluster.run(&manager);
 //! cluster.settled().await.unwrap();
-//! // An hour of virtual time is over at once.
+//! // An hour of virtual time passes immediately.
 //! cluster.time().advance(Duration::from_secs(3600)).await;
 //! cluster.settled().await.unwrap();
 //! running.stop().await.unwrap();
 //! # });
 //! ```
 //!
-//! [`perturb`](perturb()) runs a program under crashes, stale caches, missed events and lost leases, in one line.
+//! [`perturb`](perturb()) runs a program under crashes, stale caches, missed events and lost leases.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `cluster` | [`TestCluster`]: start, client, fork, compaction |
-//! | `access` | clients [as other users](TestCluster::client_as), RBAC, and what was denied |
+//! | `access` | clients [as other users](TestCluster::client_as), RBAC, and denied requests |
 //! | `managers` | running managers, and waiting until they are [settled](TestCluster::settled) |
 //! | `time` | [`Time`]: virtual time; [`TestClock`] |
-//! | `perturb` | a program under every perturbation |
-//! | `faults` | [`Fault`]s to inject: errors, conflicts, watches that break or lag; [`WebhookFault`]s |
-//! | `audited` | the requests that a cluster was sent |
-//! | `controllers` | the built-in controllers, the scheduler and simulated nodes |
+//! | `perturb` | runs a program under every perturbation |
+//! | `audited` | the requests to a cluster, as audit events |
+//! | `ledger` | the [ledger](TestCluster::ledger): assertions about writes and their causes |
+//! | `controllers` | built-in controllers |
+//! | `workloads` | workload controllers, simulated nodes and a scheduler (feature `workloads`) |
 //! | `recording` | files of the permissions that users needed |
-//! | `endless` | recognising controllers that write for ever |
+//! | `endless` | detection of controllers that write forever |
 
 mod access;
 mod audited;
 mod cluster;
 mod controllers;
 mod endless;
-mod faults;
+mod ledger;
 mod managers;
 mod perturb;
 mod recording;
+#[cfg(feature = "etcd")]
+mod snapshot;
 mod time;
+#[cfg(feature = "workloads")]
+mod workloads;
 
 pub use cluster::{TestCluster, TestClusterBuilder};
-pub use faults::{Fault, Faults, FaultyServer, Match, WebhookFault};
-pub use kubewright_apiserver::{audit, request::Verb};
+pub use kubewright_apiserver::{audit, boxed_async, request::Verb};
 pub use kubewright_builtin_controllers::Controllers;
 pub use kubewright_cluster::{
-    Advice, ClusterUser, Endpoint, Error, KubeconfigUser, Permission, ServiceHandler, Services,
+    Advice, ClusterUser, Endpoint, Error, Fault, Faults, FaultyServer, KubeconfigUser, Match,
+    Permission, PlannedFault, ServiceHandler, Services, WebhookFault,
 };
 pub use kubewright_controller::Unsettled;
 pub use kubewright_machinery::Status;
-pub use kubewright_nodes::{Behavior, Nodes};
+#[cfg(feature = "workloads")]
+pub use kubewright_nodes::{
+    Behavior, Container, ContainerControl, Datagram, Heartbeats, Listener, NodeControl, NodeShape,
+    Nodes, Pressure, ProbeKind, UdpSocket,
+};
+#[cfg(feature = "workloads")]
+pub use kubewright_scheduler::{NodeInfo, Placement, Scheduler};
+pub use ledger::{LedgerMark, TestLedger};
 pub use managers::{RunningManager, SETTLE_TIMEOUT};
 pub use perturb::{
-    Failure, Installable, Perturb, Perturbation, Program, Report, State, World, perturb,
+    Failure, Installable, Moment, Perturb, Perturbation, Program, Report, State, World, perturb,
 };
 pub use time::{TestClock, Time};

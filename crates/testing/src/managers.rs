@@ -1,10 +1,10 @@
 //! Managers on a test cluster: [`TestCluster::run`] runs one, [`TestCluster::settled`] waits until all of them are
 //! idle.
 //!
-//! Settled means: every cache shows the state of the server, no event waits for a handler, no request is queued,
-//! running or due, and no failed request waits for its retry. Requests that a reconciler has scheduled for later do not
-//! count: see [`Time::advance_to_next`](crate::Time::advance_to_next). Of the candidates for one lease, those that do
-//! not lead count only with the controllers that need no lease, as long as another manager of the cluster leads.
+//! Settled means: every cache shows the state of the server, no event waits for a handler, no request is queued, running or due,
+//! and no failed request waits for its retry. Requests that a reconciler has scheduled for later do not count: see
+//! [`Time::advance_to_next`](crate::Time::advance_to_next). Of the candidates for a lease, those that do not lead count only with
+//! their controllers that need no lease, as long as another manager of the cluster leads.
 
 use std::{sync::Arc, time::Duration};
 
@@ -49,15 +49,15 @@ impl TestCluster {
         RunningManager::start(manager)
     }
 
-    /// Makes [`settled`](Self::settled) wait for a manager that runs elsewhere, until it has ended. Conditions and events of
-    /// its controllers then have the times of the cluster's clock.
+    /// Makes [`settled`](Self::settled) wait for a manager that runs elsewhere, until the manager ends. The cluster's clock
+    /// then sets the times of conditions and events of its controllers.
     pub fn attach(&self, manager: &Manager) {
         self.adopt(manager);
         self.managers.0.lock().push(manager.clone());
+        self.reporters.add(manager);
     }
 
-    /// Gives the conditions and events of a manager's controllers the times of the cluster's clock, and lets it know which
-    /// kinds have changed.
+    /// Sets the clock of a manager's conditions and events to the cluster's, and notifies the manager of changed kinds.
     pub(crate) fn adopt(&self, manager: &Manager) {
         let clock = self.clock().clone();
         manager.set_clock(Arc::new(move || clock.now()));
@@ -66,21 +66,31 @@ impl TestCluster {
     }
 
     /// Waits until all attached managers have caught up with the cluster and are idle, for at most [`SETTLE_TIMEOUT`]. The
-    /// error describes the remaining work. Controllers that write for ever are recognised after a thousand writes of one
-    /// object, and named.
+    /// error describes the remaining work. A controller that writes forever is detected after a thousand writes of one object,
+    /// and is named in the error, with the timeline of the object.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a description of the remaining work.
     pub async fn settled(&self) -> Result<(), Unsettled> {
         self.settled_within(SETTLE_TIMEOUT).await
     }
 
     /// Waits like [`settled`](Self::settled), with a time limit.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a description of the remaining work.
     pub async fn settled_within(&self, most: Duration) -> Result<(), Unsettled> {
         let managers = self.attached();
         let (writes, runs) = (self.writes.start(), Runs::of(&managers));
         tokio::select! {
             biased;
-            () = writes.too_many() => Err(Unsettled {
-                reason: writes.describe(&runs, &managers),
-            }),
+            () = writes.too_many() => {
+                let reason = writes.describe(&runs, &managers);
+                let timeline = self.ledger().end_of_timeline(writes.object()).await;
+                Err(Unsettled { reason: reason + &timeline })
+            }
             denied = self.watched.until_denied() => Err(denied),
             settled = self.until_settled(most) => settled,
             // A virtual clock stands still while there is work to do.
@@ -121,7 +131,7 @@ impl TestCluster {
                     reason: "a manager waits for leadership, and no other leads".to_owned(),
                 });
             }
-            // They were idle one after the other. Now check all at once, with no write in between.
+            // They became idle one after the other. Check all of them at once, with no write in between.
             let before = self.revision().await;
             let mut busy = None;
             for manager in &managers {
@@ -197,12 +207,20 @@ impl RunningManager {
     }
 
     /// Stops the manager gracefully.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the manager ended with an error.
     pub async fn stop(mut self) -> Result<(), ManagerError> {
         self.stop.take();
         self.ended().await
     }
 
-    /// Waits until the manager ends by itself.
+    /// Waits until the manager ends on its own.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the manager ended with an error.
     ///
     /// # Panics
     ///
@@ -215,7 +233,7 @@ impl RunningManager {
         }
     }
 
-    /// Kills the manager as a crash would: nothing shuts down gracefully, and a lease stays held until it expires.
+    /// Kills the manager as a crash would: without a graceful shutdown, and with its lease held until it expires.
     pub fn kill(self) {}
 }
 

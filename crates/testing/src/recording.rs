@@ -46,7 +46,7 @@ impl Watched {
     }
 }
 
-/// Adds lines to the file of this process, unless it has them.
+/// Appends the lines to the file of this process that it does not contain yet.
 fn append(directory: &Path, all: impl Iterator<Item = Access>) -> io::Result<()> {
     let mut written = written().lock();
     let mut text = String::new();
@@ -67,8 +67,8 @@ fn append(directory: &Path, all: impl Iterator<Item = Access>) -> io::Result<()>
 }
 
 impl TestCluster {
-    /// Writes the permissions that the requests of a user needed to a file in a directory, when the cluster and its forks end.
-    /// `kubewright audit rbac --test` reads such files.
+    /// Writes the permissions that the requests of a user needed to a file in a directory, when the cluster and its forks are
+    /// dropped. `kubewright audit rbac --test` reads such files.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {

@@ -1,4 +1,4 @@
-//! Virtual time: [`TestClock`] is the cluster's clock, and [`Time`] moves it together with everything that waits.
+//! Virtual time: [`TestClock`] is the cluster's clock, and [`Time`] advances it together with all timers.
 //!
 //! Controllers, queues, informers and elections wait by tokio's clock. When it is paused (`#[tokio::test(start_paused =
 //! true)]`), it stands still while anything can run, and jumps to the next timer when nothing can: hours of backoff,
@@ -7,7 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
-use kubewright_apiserver::{Clock, SystemClock};
+use kubewright_apiserver::{Clock, TokioClock};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -23,21 +23,18 @@ use crate::cluster::TestCluster;
 ///
 /// let cluster = TestCluster::start().await;
 /// let before = cluster.time().now();
-/// // The server's clock alone; timers of the program stay where they are.
+/// // This advances only the server's clock. Timers of the program are not affected.
 /// cluster.clock().advance(Duration::from_secs(60));
 /// assert!(cluster.time().now().duration_since(before).as_secs() >= 60);
 /// # });
 /// ```
-#[derive(Clone)]
-pub struct TestClock(Arc<Base>);
-
-struct Base {
-    wall: Timestamp,
-    began: Instant,
-    offset: Mutex<SignedDuration>,
+#[derive(Clone, Default)]
+pub struct TestClock {
+    base: TokioClock,
+    offset: Arc<Mutex<SignedDuration>>,
 }
 
-/// Moves time for a cluster and everything that runs on it.
+/// Advances time for a cluster and the programs that run on it.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
@@ -52,32 +49,18 @@ struct Base {
 /// ```
 pub struct Time<'a>(&'a TestCluster);
 
-impl Default for TestClock {
-    fn default() -> Self {
-        Self(Arc::new(Base {
-            wall: SystemClock.now(),
-            began: Instant::now(),
-            offset: Mutex::default(),
-        }))
-    }
-}
-
 impl TestClock {
-    /// Moves only the cluster's clock forward.
+    /// Advances only the cluster's clock.
     pub fn advance(&self, by: Duration) {
-        let mut offset = self.0.offset.lock();
+        let mut offset = self.offset.lock();
         *offset = offset.saturating_add(signed(by));
     }
 }
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
-        let base = &self.0;
-        let passed = signed(Instant::now().saturating_duration_since(base.began));
-        let now = base
-            .wall
-            .checked_add(passed.saturating_add(*base.offset.lock()));
-        now.unwrap_or(base.wall)
+        let now = self.base.now();
+        now.saturating_add(*self.offset.lock()).unwrap_or(now)
     }
 }
 
@@ -100,7 +83,7 @@ impl<'a> Time<'a> {
         Instant::now() == before
     }
 
-    /// Lets time pass: timers fire in order and on time.
+    /// Advances time: timers fire in order and on time.
     ///
     /// # Panics
     ///
@@ -110,7 +93,7 @@ impl<'a> Time<'a> {
         tokio::time::sleep(by).await;
     }
 
-    /// Jumps forward, as after a pause of the whole machine: timers that expired meanwhile fire late.
+    /// Jumps forward, as if the machine had been suspended: timers that expired in the meantime fire late.
     ///
     /// # Panics
     ///

@@ -1,7 +1,7 @@
 //! The program's connection to the cluster, where perturbations are injected.
 //!
-//! Each start of the program has its own [`Wire`]. Nothing gets through a dead wire in either direction, even if parts
-//! of the program are still running.
+//! Each start of the program has its own [`Wire`]. A dead wire delivers nothing in either direction, even if parts of the program
+//! still run.
 
 use std::{
     collections::HashSet,
@@ -26,7 +26,10 @@ use tokio::sync::watch;
 use tower::Service;
 
 use super::{Perturbation, stage::Stage, stream};
-use crate::{access::known, endless::is_write, faults::write_name};
+use crate::{
+    access::known,
+    endless::{is_write, write_name},
+};
 
 /// The virtual time that a write takes while caches are stale. Without it, a program that keeps acting on an outdated cache
 /// would stop the clock, and the cache would never catch up.
@@ -133,7 +136,7 @@ impl Link {
             return status_response(&Accepted::JSON, &gone);
         }
         let strike = if is_write(&info) {
-            stage.write_begins(&wire, &write_name(&request))
+            stage.write_begins(&wire, &write_name(request.method(), &info.path))
         } else {
             Strike::Nothing
         };
@@ -195,7 +198,7 @@ where
     }
 }
 
-/// Returns whether a watch continues from a revision.
+/// Returns whether a watch starts at a revision.
 fn is_from_there(query: Option<&str>) -> bool {
     let mut pairs = query.unwrap_or_default().split('&');
     pairs.any(|pair| {

@@ -1,5 +1,5 @@
-//! [`perturb`]: runs a program with controllers through the same story repeatedly, each time under another
-//! perturbation, and compares the final state with that of an undisturbed run.
+//! [`perturb`]: runs a program with controllers through a story repeatedly, each time under a different perturbation, and
+//! compares the final state with that of an undisturbed run.
 //!
 //! The cluster is prepared once: built-in controllers create their objects and the program installs its definitions.
 //! Every run begins with a fork of it, in its own runtime with its own virtual clock, and the program is rebuilt after
@@ -8,8 +8,8 @@
 //! failure names the [`Perturbation`], which [`Perturb::only`] runs again alone.
 //!
 //! Limits: clients that the program creates itself are not perturbed, only one perturbation is active at a time, and
-//! intermediate states are not compared; assert those in the story, or add an [invariant](Perturb::invariant) for the
-//! final state.
+//! intermediate states are not compared; assert those in the story, or add a check of [every](Perturb::always) state or of the
+//! [final](Perturb::invariant) one.
 //!
 //! | module | contents |
 //! |---|---|
@@ -20,31 +20,38 @@
 //! | `link` | the program's connection to the cluster, where perturbations are injected |
 //! | `stream` | delayed or blind watches |
 //! | `state` | [`State`]: the final state of a cluster, and differences |
+//! | `moment` | [`Moment`]: the objects after a write, and checks of them |
+//! | `saved` | results in a file, for the console |
 //! | `report`, `progress` | [`Report`] and [`Failure`]; the progress of a run that hangs |
 
 mod link;
+mod moment;
 mod plan;
 mod program;
 mod progress;
 mod report;
 mod runs;
+mod saved;
 mod stage;
 mod state;
 mod stream;
 
-use std::{ops::RangeInclusive, panic::Location, sync::Arc, thread};
+use std::{ops::RangeInclusive, panic::Location, path::PathBuf, sync::Arc, thread};
 
 use futures_util::future::LocalBoxFuture;
 use kubewright_builtin_controllers::Controllers;
 
+pub use moment::Moment;
 pub use plan::Perturbation;
 pub use program::{Installable, Program};
 pub use report::{Failure, Report};
 pub use stage::World;
 pub use state::State;
 
+use moment::Always;
 use plan::Measures;
 use program::Parts;
+use saved::{SideBySide, save};
 
 /// A program and a story to perturb. Created by [`perturb`].
 ///
@@ -76,6 +83,7 @@ pub struct Perturb {
     at_most: usize,
     jobs: usize,
     invariants: Vec<(String, Invariant)>,
+    saved: Option<PathBuf>,
 }
 
 type Story = Arc<dyn Fn(World) -> LocalBoxFuture<'static, ()> + Send + Sync>;
@@ -89,13 +97,17 @@ struct Script {
     election: bool,
     most_writes: usize,
     ignored: Arc<Vec<String>>,
+    /// The checks that must hold after every write.
+    always: Arc<Vec<Always>>,
+    /// Whether the timelines of the written objects are needed.
+    timelines: bool,
 }
 
-/// Perturbs a program while a story is played.
+/// Perturbs a program during a story.
 ///
-/// `program` is a function that returns a new operator, or one that builds a manager with its controllers from the given
-/// builder: see [`Program`]. Its client goes through the perturbations, and it takes part in a leader election. `story` is
-/// what the users of the cluster do; it [pauses](World::pause) between its steps.
+/// `program` is a function that returns a new operator, or one that builds a manager with its controllers from the given builder:
+/// see [`Program`]. Its client is subject to the perturbations, and it takes part in a leader election. `story` is what the users
+/// of the cluster do; it [pauses](World::pause) between its steps.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -151,12 +163,15 @@ where
             election: true,
             most_writes: 2000,
             ignored: Arc::default(),
+            always: Arc::default(),
+            timelines: false,
         },
         only: Vec::new(),
         stale_by: 1..=3,
         at_most: 64,
         jobs: thread::available_parallelism().map_or(1, usize::from),
         invariants: Vec::new(),
+        saved: None,
     }
 }
 
@@ -186,21 +201,20 @@ impl Perturb {
         self
     }
 
-    /// Sets the number of runs that take place at once. Defaults to the number of processors. A program with global state
-    /// needs 1.
+    /// Sets the number of concurrent runs (default: the number of processors). A program with global state needs 1.
     pub fn jobs(mut self, runs: usize) -> Self {
         self.jobs = runs.max(1);
         self
     }
 
-    /// Runs the program without leader election, and so without lost leases.
+    /// Runs the program without leader election, and therefore without lost leases.
     pub fn without_leader_election(mut self) -> Self {
         self.script.election = false;
         self
     }
 
-    /// Sets the number of writes after which a run fails, since a program may write for ever without any time passing.
-    /// Defaults to 2,000.
+    /// Sets the number of writes after which a run fails (default: 2,000), since a program may write forever without any time
+    /// passing.
     pub fn most_writes(mut self, writes: usize) -> Self {
         self.script.most_writes = writes;
         self
@@ -212,6 +226,14 @@ impl Perturb {
         self
     }
 
+    /// Saves the results as JSON in a file, for the console: `kubewright dev` and `kubewright console` show the files in
+    /// `target/kubewright/perturbations` of the project. They also contain the timelines of the objects that differ.
+    pub fn save(mut self, path: impl Into<PathBuf>) -> Self {
+        self.saved = Some(path.into());
+        self.script.timelines = true;
+        self
+    }
+
     /// Adds a check of the final state of every run, including the undisturbed one.
     pub fn invariant(
         mut self,
@@ -219,6 +241,23 @@ impl Perturb {
         holds: impl Fn(&State) -> Result<(), String> + 'static,
     ) -> Self {
         self.invariants.push((name.into(), Box::new(holds)));
+        self
+    }
+
+    /// Adds a check that must hold after every write, also those of the story, in every run. It sees the objects of some
+    /// resources: `pods`, `deployments.apps`. See [`Moment`].
+    pub fn always<R: Into<String>>(
+        mut self,
+        name: impl Into<String>,
+        resources: impl IntoIterator<Item = R>,
+        holds: impl Fn(&Moment) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        let check = Always {
+            name: name.into(),
+            resources: resources.into_iter().map(Into::into).collect(),
+            holds: Arc::new(holds),
+        };
+        Arc::make_mut(&mut self.script.always).push(check);
         self
     }
 
@@ -237,7 +276,21 @@ impl Perturb {
     }
 
     /// Runs the story under every perturbation and returns the report.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the results cannot be [saved](Self::save).
     pub fn explore(&self) -> Report {
+        let report = self.play();
+        if let Some(path) = &self.saved
+            && let Err(error) = save(path, &report)
+        {
+            panic!("cannot save the results in {}: {error}", path.display());
+        }
+        report
+    }
+
+    fn play(&self) -> Report {
         let mut report = Report::default();
         let undisturbed = runs::prepare(&self.script)
             .and_then(|start| Ok((runs::play(&self.script, &start, None)?, start)));
@@ -283,17 +336,27 @@ impl Perturb {
         };
         let outcomes = runs::play_all(&self.script, &start, &plan, self.jobs);
         for (perturbation, outcome) in plan.into_iter().zip(outcomes) {
-            let outcome = outcome.and_then(|played| {
-                self.check(&played.state)?;
-                let differences = undisturbed.state.differences(&played.state);
-                if differences.is_empty() {
-                    return Ok(played);
+            let played = match outcome {
+                Ok(played) => played,
+                Err(reason) => {
+                    report.failed(Some(perturbation), reason);
+                    continue;
                 }
-                Err(differences.join("; "))
+            };
+            let checked = self.check(&played.state).and_then(|()| {
+                let differences = undisturbed.state.differences(&played.state);
+                match differences.is_empty() {
+                    true => Ok(()),
+                    false => Err(differences.join("; ")),
+                }
             });
-            match outcome {
-                Ok(played) => report.survived(perturbation, played.struck),
-                Err(reason) => report.failed(Some(perturbation), reason),
+            match checked {
+                Ok(()) => report.survived(perturbation, played.struck),
+                Err(reason) => {
+                    let both = SideBySide::of(&reason, &undisturbed.timelines, &played.timelines);
+                    report.timelines.push((perturbation, both));
+                    report.failed(Some(perturbation), reason);
+                }
             }
         }
         report

@@ -6,6 +6,13 @@ use std::{fmt, ops::RangeInclusive};
 ///
 /// Writes are counted from 1, over all clients of the program, without leases and events. Steps are the parts of the
 /// story between its pauses, counted from 0.
+///
+/// ```
+/// use kubewright_testing::Perturbation;
+///
+/// let crash = Perturbation::Crash { after_write: 2 };
+/// assert_eq!(crash.to_string(), "crash after write 2");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Perturbation {
     /// The program dies after a write: the write is done, but its response is lost. Zero means that it dies instead of
@@ -37,8 +44,8 @@ pub enum Perturbation {
         /// The number of writes before the loss.
         after_write: usize,
     },
-    /// Every call of a webhook takes almost a second, the least time limit that a webhook can have. Tried if webhooks are called
-    /// in the undisturbed run.
+    /// Every webhook call takes almost a second, the shortest timeout of a webhook. Used only if the undisturbed run calls
+    /// webhooks.
     SlowWebhooks,
 }
 
@@ -125,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_between_two_writes_is_tried() {
+    fn every_position_between_two_writes_is_tried() {
         let plan = measures(3, 64).plan();
         for after_write in 0..=3 {
             assert!(plan.contains(&Perturbation::Crash { after_write }));
@@ -140,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_places_some_are_tried_with_the_first_and_the_last() {
+    fn too_many_positions_are_sampled_with_first_and_last() {
         let plan = measures(1000, 5).plan();
         let crashes: Vec<usize> = plan
             .iter()
@@ -153,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn webhooks_are_slow_if_there_are_any() {
+    fn webhooks_are_slowed_down_if_they_are_called() {
         let mut measures = measures(1, 64);
         assert!(!measures.plan().contains(&Perturbation::SlowWebhooks));
         measures.webhook_calls = 1;

@@ -1,4 +1,4 @@
-//! [`Program`]: what can be perturbed.
+//! [`Program`]: a program that can be perturbed.
 
 use std::{future::Future, sync::Arc};
 
@@ -33,8 +33,8 @@ pub trait Program<Form>: Send + Sync + 'static {
     fn into_parts(self) -> Parts;
 }
 
-/// A program that installs something on its cluster before it runs, such as an operator. [`perturb`](super::perturb) installs
-/// it once, and runs it with the built-in controllers.
+/// A program that installs something on its cluster before it runs, such as an operator. [`perturb`](super::perturb) installs it
+/// once, and runs it beside the built-in controllers.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
@@ -71,11 +71,11 @@ pub trait Program<Form>: Send + Sync + 'static {
 /// assert!(report.is_success());
 /// ```
 pub trait Installable: Sized + 'static {
-    /// Installs on the cluster what the program needs, such as CustomResourceDefinitions and roles.
+    /// Installs what the program needs on the cluster, such as CustomResourceDefinitions and roles.
     fn install(&self, cluster: &TestCluster) -> impl Future<Output = Result<(), BoxError>>;
 
-    /// Lets this program answer calls of the cluster, such as those to its webhooks. Called for every cluster, and whenever the
-    /// program is started; the calls stay with a program that was killed until another is started, as if it had a replica.
+    /// Registers the program for calls by the cluster, such as those to its webhooks. Called for every cluster and every start
+    /// of the program. A killed program keeps serving calls until its next start, as if it had a replica.
     ///
     /// # Errors
     ///
@@ -84,8 +84,8 @@ pub trait Installable: Sized + 'static {
         Ok(())
     }
 
-    /// Returns the user that the program runs as, such as `system:serviceaccount:shop-system:shop`. A request of this user that
-    /// is denied fails the run. Defaults to the administrator.
+    /// Returns the user of the program (default: the administrator), such as `system:serviceaccount:shop-system:shop`. A denied
+    /// request of this user fails the run.
     fn user(&self) -> Option<String> {
         None
     }

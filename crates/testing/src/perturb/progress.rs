@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_says_what_the_run_is_doing() {
+    fn progress_describes_the_run() {
         let progress = Progress::default();
         progress.starts();
         progress.writes();

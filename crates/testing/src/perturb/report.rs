@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Perturbation;
+use super::{Perturbation, saved::SideBySide};
 
 /// The results of a story under perturbations.
 ///
@@ -21,7 +21,7 @@ use super::Perturbation;
 /// # async fn reconcile(_: Context, _: Request) -> Result<Action> {
 /// #     Ok(Action::done())
 /// # }
-/// // Nobody creates the ConfigMap that the invariant wants.
+/// // The story does not create the ConfigMap that the invariant requires.
 /// let report = perturb(program, |_: World| async {})
 ///     .invariant("colours", |state| match state.get("configmaps", "default/colours") {
 ///         Some(_) => Ok(()),
@@ -39,10 +39,12 @@ pub struct Report {
     pub steps: usize,
     /// The perturbations that the program survived.
     pub survived: Vec<Perturbation>,
-    /// The survived perturbations that never took effect, because the run went another way.
+    /// The survived perturbations that never took effect, because the run took another course.
     pub missed: Vec<Perturbation>,
     /// The failures.
     pub failures: Vec<Failure>,
+    /// The timelines of the objects that differ.
+    pub(super) timelines: Vec<(Perturbation, Vec<SideBySide>)>,
 }
 
 /// A run with a wrong outcome.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::cluster::Snapshot;
 
-/// The real time without progress after which a run counts as hanging.
+/// The real time without progress after which a run is considered hung.
 const HANGS: Duration = Duration::from_secs(300);
 
 /// The factor by which a run with progress may take longer.
@@ -69,7 +69,7 @@ pub(super) fn play(
     )
 }
 
-/// Runs something in its own thread and runtime with virtual time, unless it hangs.
+/// Runs a task in its own thread and runtime with virtual time, and fails if it hangs.
 fn in_time<T, W, F>(work: W) -> Result<T, String>
 where
     T: Send + 'static,
@@ -91,7 +91,7 @@ where
             }
             Err(error) => (None, Err(format!("no runtime: {error}"))),
         };
-        // The receiver is gone if the run took too long. The program is cleaned up afterwards.
+        // The receiver is gone if the run timed out. The program is cleaned up later.
         let _ = tell.send(outcome);
         drop(runtime);
     });

@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
+use kubewright_cluster::WebhookFault;
 use kubewright_controller::{Manager, ManagerError, leader_election::ElectionConfig};
+use kubewright_ledger::ObjectRef;
 use parking_lot::Mutex;
 use tokio::{
     sync::watch,
@@ -15,6 +17,7 @@ use kubewright_apiserver::auth::LocalUser;
 use super::{
     Perturbation, Script, State,
     link::{Link, Strike, Wire},
+    moment::History,
     program::Parts,
     progress::Progress,
 };
@@ -22,7 +25,6 @@ use crate::{
     access::{admin, local_user},
     cluster::{Snapshot, TestCluster},
     endless::{Runs, Writes},
-    faults::WebhookFault,
     managers::RunningManager,
 };
 
@@ -40,10 +42,13 @@ const LEASE: [Duration; 3] = [
     Duration::from_secs(8),
 ];
 
-/// The duration of a call of a slow webhook. The least time limit of a call is a second.
+/// The duration of a slow webhook call. The shortest timeout of a webhook is a second.
 const SLOW_WEBHOOK: Duration = Duration::from_millis(900);
 
-/// The virtual time after which everything that can run has run.
+/// The maximum number of saved timelines of a run.
+const MOST_TIMELINES: usize = 50;
+
+/// The virtual time after which all runnable tasks have run.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// The environment of a story. Cheap to clone.
@@ -87,13 +92,15 @@ pub(super) struct Played {
     pub(super) webhook_calls: usize,
     /// True if the perturbation took effect.
     pub(super) struck: bool,
+    /// The timelines of the written objects, if they are to be saved.
+    pub(super) timelines: Vec<(ObjectRef, String)>,
 }
 
 pub(super) struct Stage {
     cluster: TestCluster,
     /// The built-in controllers, which are not perturbed.
     _controllers: Option<RunningManager>,
-    /// The user that the program runs as, and the namespace it runs in.
+    /// The user and the namespace of the program.
     user: LocalUser,
     home: String,
     progress: Arc<Progress>,
@@ -141,8 +148,8 @@ impl World {
         self.0.perturbation
     }
 
-    /// Ends a step: the program may react to the changes. A perturbation may prevent that, so after a pause the story
-    /// must not rely on the program.
+    /// Ends a step: the program can react to the changes. A perturbation may prevent that, so that the story must not rely on the
+    /// program's reaction.
     ///
     /// # Panics
     ///
@@ -165,7 +172,7 @@ impl World {
         stage.step_begins(step + 1);
     }
 
-    /// Waits until the program runs, has seen everything, and is idle. Afterwards the story may rely on the program.
+    /// Waits until the program runs, is up to date, and is idle. The story can rely on its reaction.
     ///
     /// # Panics
     ///
@@ -177,8 +184,7 @@ impl World {
     }
 }
 
-/// Prepares the cluster that every run begins with: runs the built-in controllers for a moment, and installs what the
-/// program needs.
+/// Prepares the cluster that every run starts with: runs the built-in controllers briefly, and installs the program.
 pub(super) async fn prepare(program: &Parts, progress: &Progress) -> Result<Snapshot, String> {
     progress.is("preparing the cluster");
     let cluster = TestCluster::start().await;
@@ -209,6 +215,7 @@ pub(super) async fn play(
 ) -> Result<Played, String> {
     progress.is("starting");
     let cluster = start.start().await;
+    let history = History::begin(cluster.store(), &script.always).await?;
     let served = (script.program.serve)(&cluster);
     served.map_err(|error| format!("cannot serve the program: {error}"))?;
     let (user, home) = match (script.program.user)() {
@@ -247,10 +254,15 @@ pub(super) async fn play(
     // Late changes need time to appear.
     sleep(AFTERMATH).await;
     stage.rest().await?;
+    history.check(&stage.script.always)?;
     stage.progress.is("reading the cluster");
     let state = State::read(&stage.cluster, &stage.script.ignored)
         .await
         .map_err(|error| format!("cannot read the cluster: {error}"))?;
+    let timelines = match stage.script.timelines {
+        true => stage.cluster.ledger().all_timelines(MOST_TIMELINES).await,
+        false => Vec::new(),
+    };
     let acts = stage.acts.lock();
     Ok(Played {
         state,
@@ -258,6 +270,7 @@ pub(super) async fn play(
         pauses: acts.pauses,
         webhook_calls: stage.cluster.faults().webhook_calls(),
         struck: acts.struck,
+        timelines,
     })
 }
 
@@ -352,7 +365,7 @@ impl Stage {
             let running = acts.running.as_ref().map(|process| process.manager.clone());
             let writes = acts.writes;
             drop(acts);
-            // The clock stands still during the write, which must end for anything else to happen.
+            // The clock stands still during a write, and nothing else happens until the write ends.
             wire.set(|condition| condition.dead = true);
             let endless = self.writes.describe(&Runs::of(&[]), running.as_slice());
             self.problem(format!("{endless} ({writes} writes in all)"));
@@ -400,7 +413,7 @@ impl Stage {
         }
     }
 
-    /// Waits until the program is idle with respect to what it sees.
+    /// Waits until the program is idle in its view of the cluster.
     async fn idle(&self) {
         sleep(MOMENT * 10).await;
         let process = self.acts.lock().running.clone();
@@ -470,7 +483,7 @@ impl Stage {
             let before = self.cluster.revision().await;
             let settled = self.cluster.settled_within(most).await;
             settled.map_err(|unsettled| unsettled.to_string())?;
-            // The controllers may have made work for the program.
+            // The controllers may have triggered the program.
             if self.cluster.revision().await == before && process.manager.is_idle() {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! [`State`]: the contents of a cluster without values that differ by nature, and differences between two states.
+//! [`State`]: the contents of a cluster without values that naturally differ, and differences between two states.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ const TOLD: usize = 10;
 
 /// The contents of a cluster without events and leases, by resource and name.
 ///
-/// Values that differ by nature are removed or replaced: `uid`, `resourceVersion`, `generation`, `creationTimestamp`,
+/// Values that naturally differ are removed or replaced: `uid`, `resourceVersion`, `generation`, `creationTimestamp`,
 /// `managedFields`, cluster IPs and node ports are removed; times become `<time>`, uids name their object, and a
 /// generated name becomes its `generateName` with a star.
 ///
@@ -164,7 +164,7 @@ fn remove(value: &mut Value, pointer: &str) {
     }
 }
 
-/// Replaces values that differ by nature in every string. The depth is bounded by the server's limits.
+/// Replaces values that naturally differ in every string. The depth is bounded by the server's limits.
 fn normalise(value: &mut Value, known: &HashMap<String, String>) {
     match value {
         Value::String(text) => {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_say_what_and_where() {
+    fn differences_name_the_field_and_both_values() {
         let wanted = state(&[
             ("secrets d/a", json!({"data": {"x": "1", "y": "1"}})),
             ("secrets d/b", json!({})),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_by_nature_is_taken_out_of_strings() {
+    fn naturally_different_values_are_removed_from_strings() {
         let known = HashMap::from([("s-x1".to_owned(), "s-*".to_owned())]);
         let mut value = json!([
             "2026-01-02T03:04:05Z",

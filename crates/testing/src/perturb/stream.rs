@@ -8,9 +8,8 @@ use kubewright_apiserver::{Body, BoxError};
 use tokio::time::Instant;
 
 use super::link::Wire;
-use crate::faults::chunks;
 
-/// The maximum delay of an event: less than a read waits for the program's own writes.
+/// The maximum delay of an event. It is shorter than the time that reads wait for the program's own writes.
 const HELD: Duration = Duration::from_secs(5);
 
 /// The annotation of the bookmark after the initial objects.
@@ -39,7 +38,7 @@ struct Held {
 /// Holds back a number of events.
 pub(super) fn late(body: Body, events: usize, initial: bool) -> Body {
     let late = Late {
-        chunks: Box::pin(chunks(body)),
+        chunks: Box::pin(body.into_chunks()),
         buffer: BytesMut::new(),
         held: VecDeque::new(),
         events,
@@ -54,7 +53,7 @@ pub(super) fn late(body: Body, events: usize, initial: bool) -> Body {
 
 /// Drops events while the wire is blind, and breaks when it recovers.
 pub(super) fn blind(body: Body, path: String, wire: Arc<Wire>) -> Body {
-    let chunks: Chunks = Box::pin(chunks(body));
+    let chunks: Chunks = Box::pin(body.into_chunks());
     let state = Some((chunks, path, wire));
     Body::stream(stream::unfold(state, |state| async move {
         let (mut chunks, path, wire) = state?;
@@ -67,7 +66,7 @@ pub(super) fn blind(body: Body, path: String, wire: Arc<Wire>) -> Body {
         let next = async {
             let chunk = chunks.next().await;
             if wire.condition().blind {
-                // This chunk is lost, and everything after it.
+                // This chunk and everything after it are lost.
                 return std::future::pending().await;
             }
             chunk

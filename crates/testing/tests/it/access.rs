@@ -1,4 +1,4 @@
-//! Users of a test cluster, and what they may do.
+//! Users of a test cluster, and their permissions.
 
 use k8s_openapi::api::{
     authentication::v1::SelfSubjectReview,
@@ -61,7 +61,7 @@ async fn lists_maps(client: Client) -> Result<(), kube::Error> {
 }
 
 #[tokio::test]
-async fn clients_act_as_the_user_they_were_asked_for() {
+async fn clients_act_as_the_requested_user() {
     let cluster = TestCluster::builder().rbac().start().await;
     let (name, groups) = who(cluster.client()).await;
     assert_eq!(name, "admin");
@@ -81,15 +81,15 @@ async fn clients_act_as_the_user_they_were_asked_for() {
 }
 
 #[tokio::test]
-#[should_panic(expected = "names no user: expected system:serviceaccount:NAMESPACE:NAME")]
-async fn a_text_that_names_nobody_is_a_mistake_of_the_test() {
+#[should_panic(expected = "is not a valid user: expected system:serviceaccount:NAMESPACE:NAME")]
+async fn an_invalid_user_panics() {
     TestCluster::start()
         .await
         .client_as("system:serviceaccount:shop");
 }
 
 #[tokio::test]
-async fn a_cluster_without_rbac_is_open_to_everybody_and_has_no_roles() {
+async fn without_rbac_everything_is_allowed_and_no_roles_exist() {
     let cluster = TestCluster::start().await;
     lists_maps(cluster.client_as("alice")).await.unwrap();
     let roles: Api<ClusterRole> = Api::all(cluster.client());
@@ -98,7 +98,7 @@ async fn a_cluster_without_rbac_is_open_to_everybody_and_has_no_roles() {
 }
 
 #[tokio::test]
-async fn with_rbac_users_may_do_what_they_were_granted_from_the_answer_on() {
+async fn with_rbac_grants_take_effect_before_the_response() {
     let cluster = TestCluster::builder().rbac().start().await;
     let denied = lists_maps(cluster.client_as(WEB)).await.unwrap_err();
     let kube::Error::Api(status) = denied else {
@@ -134,7 +134,7 @@ async fn a_fork_has_the_same_roles_and_enforces_them() {
 }
 
 #[tokio::test]
-async fn rbac_can_be_switched_on_later_and_twice() {
+async fn rbac_can_be_enabled_later_and_twice() {
     let cluster = TestCluster::start().await;
     lists_maps(cluster.client_as("alice")).await.unwrap();
     cluster.enable_rbac().await;
@@ -146,7 +146,7 @@ async fn rbac_can_be_switched_on_later_and_twice() {
 }
 
 #[tokio::test]
-async fn on_a_socket_users_have_tokens_and_strangers_are_anonymous() {
+async fn requests_without_a_token_are_anonymous_on_a_socket() {
     let cluster = TestCluster::builder().rbac().start().await;
     grant(cluster.client(), WEB).await;
     let user: ClusterUser = WEB.parse().unwrap();
@@ -173,7 +173,7 @@ async fn on_a_socket_users_have_tokens_and_strangers_are_anonymous() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_manager_that_is_denied_something_never_settles_and_the_rule_is_named() {
+async fn a_denied_request_fails_settled_with_the_missing_rule() {
     let cluster = TestCluster::builder().rbac().start().await;
     grant(cluster.client(), WEB).await;
     let manager = Manager::new(cluster.client_as(WEB));

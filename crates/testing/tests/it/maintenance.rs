@@ -1,4 +1,4 @@
-//! The passing of time in a cluster: events expire, history is compacted.
+//! Maintenance of a test cluster: events expire, history is compacted.
 
 use std::time::Duration;
 

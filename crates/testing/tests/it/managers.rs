@@ -1,4 +1,4 @@
-//! Managers on a test cluster: settled or not, and time that passes at once.
+//! Managers on a test cluster: `settled` and virtual time.
 
 use std::{
     sync::{
@@ -31,7 +31,7 @@ async fn create(cluster: &TestCluster, name: &str) {
     maps.create(&PostParams::default(), &map).await.unwrap();
 }
 
-/// A Secret for each ConfigMap.
+/// Keeps a Secret for each ConfigMap.
 async fn mirror(context: Context, request: Request) -> Result<Action> {
     if context.get::<ConfigMap>(&request).await?.is_some() {
         let mut secret = Secret::default();
@@ -42,7 +42,7 @@ async fn mirror(context: Context, request: Request) -> Result<Action> {
     Ok(Action::done())
 }
 
-/// Counts its runs.
+/// Returns a reconciler that counts its runs.
 fn counting(
     manager: &Manager,
     action: impl Fn(usize) -> Result<Action> + Send + Sync + 'static,
@@ -60,13 +60,13 @@ fn counting(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_one_manager_does_for_another_is_waited_for() {
+async fn settled_waits_for_work_that_managers_cause_each_other() {
     let cluster = TestCluster::start().await;
     let first = Manager::new(cluster.client());
     Controller::for_::<ConfigMap>()
         .build(&first, mirror)
         .unwrap();
-    // The second labels what the first makes.
+    // The second manager labels the objects of the first.
     let second = Manager::new(cluster.client());
     Controller::for_::<Secret>()
         .build(&second, |context: Context, request: Request| async move {
@@ -94,10 +94,10 @@ async fn what_one_manager_does_for_another_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_never_settles_says_what_it_is() {
+async fn errors_describe_the_remaining_work() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
-    // Attached, and nobody runs it.
+    // Attached, but never run.
     cluster.attach(&manager);
     let runs = counting(&manager, |_| Err("boom".into()));
     let reason = cluster.settled_within(HOUR).await.unwrap_err().to_string();
@@ -114,12 +114,12 @@ async fn what_never_settles_says_what_it_is() {
     );
     assert!(runs.load(Ordering::SeqCst) > 5);
     running.kill();
-    // What does not run any more is not waited for.
+    // A manager that has ended is not waited for.
     cluster.settled().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn controllers_that_undo_each_others_work_are_named() {
+async fn fighting_controllers_are_named() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     for wanted in ["left", "right"] {
@@ -146,15 +146,20 @@ async fn controllers_that_undo_each_others_work_are_named() {
         "{said}"
     );
     assert!(
-        said.contains(" writes for ever: PATCH /api/v1/namespaces/default/configmaps/rope 10"),
+        said.contains(" writes forever: PATCH /api/v1/namespaces/default/configmaps/rope 10"),
         "{said}"
     );
-    // What `unwrap` shows is the same sentence.
+    assert!(said.contains("\nconfigmaps default/rope\n"), "{said}");
+    assert!(
+        said.contains("; patch configmaps default/rope at "),
+        "{said}"
+    );
+    // `unwrap` prints the same sentence.
     assert_eq!(format!("{unsettled:?}"), said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_controller_that_writes_the_number_of_its_runs_is_named() {
+async fn a_controller_that_triggers_itself_is_named() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let runs = Arc::new(AtomicUsize::new(0));
@@ -175,11 +180,11 @@ async fn a_controller_that_writes_the_number_of_its_runs_is_named() {
     create(&cluster, "log").await;
     let said = cluster.settled().await.unwrap_err().to_string();
     assert!(said.starts_with("not settled: configmap ("), "{said}");
-    assert!(said.contains(" runs) writes for ever: PATCH "), "{said}");
+    assert!(said.contains(" runs) writes forever: PATCH "), "{said}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn hours_of_waiting_take_no_time_and_the_cluster_ages_with_them() {
+async fn virtual_hours_take_no_real_time() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let runs = counting(&manager, |_| Ok(Action::requeue_after(HOUR)));
@@ -192,7 +197,7 @@ async fn hours_of_waiting_take_no_time_and_the_cluster_ages_with_them() {
     cluster.time().advance(HOUR * 24).await;
     cluster.settled().await.unwrap();
     assert_eq!(runs.load(Ordering::SeqCst), 25);
-    // To the next thing that is due, and no further.
+    // Advances to the next delayed request, and no further.
     let left = cluster.time().advance_to_next().await.unwrap();
     assert!(left <= HOUR, "{left:?}");
     cluster.settled().await.unwrap();
@@ -212,7 +217,7 @@ async fn hours_of_waiting_take_no_time_and_the_cluster_ages_with_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_jump_makes_late_what_fell_due_and_an_advance_does_not() {
+async fn timers_fire_late_after_a_jump_and_on_time_in_an_advance() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let runs = counting(&manager, |_| Ok(Action::requeue_after(HOUR)));
@@ -230,14 +235,14 @@ async fn a_jump_makes_late_what_fell_due_and_an_advance_does_not() {
 
 #[tokio::test]
 #[should_panic(expected = "the clock is not paused")]
-async fn time_that_is_not_virtual_does_not_jump() {
+async fn real_time_cannot_be_advanced() {
     let cluster = TestCluster::start().await;
     assert!(!cluster.time().is_virtual());
     cluster.time().advance(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_candidate_that_waits_counts_only_until_another_leads() {
+async fn waiting_candidates_are_settled_while_another_leads() {
     let cluster = TestCluster::start().await;
     let candidate = |identity: &str| {
         let config = ElectionConfig::new("shop", "default").identity(identity);
@@ -257,7 +262,7 @@ async fn a_candidate_that_waits_counts_only_until_another_leads() {
     create(&cluster, "a").await;
     cluster.settled().await.unwrap();
     assert!(first.is_leading() && !second.is_leading());
-    // The leader crashes: nobody gave the lease back, and it is waited for until it has run out.
+    // The leader crashes: its lease is not released, and must expire.
     leading.kill();
     create(&cluster, "b").await;
     let began = Instant::now();
@@ -274,7 +279,7 @@ async fn a_candidate_that_waits_counts_only_until_another_leads() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_built_in_controllers_are_waited_for_too() {
+async fn settled_waits_for_built_in_controllers() {
     let cluster = TestCluster::start().await;
     let _controllers = cluster.run_controllers(&Controllers::default());
     let namespaces: Api<Namespace> = Api::all(cluster.client());
@@ -310,7 +315,7 @@ async fn the_built_in_controllers_are_waited_for_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_clock_alone_ages_objects_and_fires_no_timer_and_time_does_both() {
+async fn the_clock_fires_no_timers_and_time_does() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let runs = counting(&manager, |_| Ok(Action::requeue_after(HOUR)));

@@ -1,4 +1,4 @@
-//! `kube::Api` and discovery, through both doors.
+//! `kube::Api` and discovery, in process and over TLS.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::{
@@ -129,7 +129,7 @@ async fn an_api_works_over_tls() {
 }
 
 #[tokio::test]
-async fn both_doors_lead_to_one_cluster() {
+async fn both_transports_reach_the_same_cluster() {
     let cluster = TestCluster::start().await;
     let endpoint = cluster.listen().await.unwrap();
     let outside = maps(&over_tls(&endpoint).await);

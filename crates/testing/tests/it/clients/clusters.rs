@@ -1,4 +1,4 @@
-//! Several clusters in one process: forks and crowds.
+//! Several clusters in one process, and forks.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ async fn names(cluster: &TestCluster) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn forks_begin_alike_and_go_their_own_ways() {
+async fn forks_start_with_the_same_objects_and_diverge() {
     let cluster = TestCluster::start().await;
     let original = maps(&cluster.client());
     let a = create(&original, "a").await;
@@ -49,7 +49,7 @@ async fn forks_begin_alike_and_go_their_own_ways() {
 }
 
 #[tokio::test]
-async fn a_fork_outlives_what_it_was_forked_from() {
+async fn a_fork_outlives_its_origin() {
     let cluster = TestCluster::start().await;
     create(&maps(&cluster.client()), "a").await;
     let fork = cluster.fork().await;
@@ -59,7 +59,7 @@ async fn a_fork_outlives_what_it_was_forked_from() {
 }
 
 #[tokio::test]
-async fn watches_and_compaction_stay_on_their_side_of_a_fork() {
+async fn watches_and_compaction_do_not_affect_forks() {
     let cluster = TestCluster::start().await;
     let originals = maps(&cluster.client());
     create(&originals, "a").await;
@@ -88,7 +88,7 @@ fn added(event: Option<kube::Result<WatchEvent<ConfigMap>>>) -> String {
 }
 
 #[tokio::test]
-async fn faults_stay_on_their_side_of_a_fork() {
+async fn faults_do_not_affect_forks() {
     use kubewright_apiserver::request::Verb;
     use kubewright_testing::{Fault, Match};
     let cluster = TestCluster::start().await;

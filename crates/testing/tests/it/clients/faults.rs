@@ -1,4 +1,4 @@
-//! Injected faults: each is seen by a client, as often as requested, and by no other.
+//! Injected faults: each affects the selected requests, as often as requested, and no others.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use tower::Service;
 use super::{code, create, map, maps, over_tls};
 
 #[tokio::test]
-async fn a_conflict_strikes_as_often_as_asked() {
+async fn a_conflict_is_injected_as_often_as_requested() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     create(&maps, "a").await;
@@ -48,7 +48,7 @@ async fn a_conflict_strikes_as_often_as_asked() {
 }
 
 #[tokio::test]
-async fn a_fault_strikes_only_what_it_fits() {
+async fn a_fault_affects_only_matching_requests() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     create(&maps, "a").await;
@@ -76,7 +76,7 @@ async fn a_fault_strikes_only_what_it_fits() {
 }
 
 #[tokio::test]
-async fn faults_strike_over_tls_too() {
+async fn faults_affect_requests_over_tls() {
     let cluster = TestCluster::start().await;
     let endpoint = cluster.listen().await.unwrap();
     let outside = maps(&over_tls(&endpoint).await);
@@ -110,7 +110,7 @@ async fn gone_is_seen_by_lists_and_watches() {
 }
 
 #[tokio::test]
-async fn too_many_requests_say_how_long_to_wait() {
+async fn too_many_requests_carry_retry_after() {
     let cluster = TestCluster::start().await;
     cluster.faults().inject(
         Fault::TooManyRequests { retry_after: 7 },
@@ -159,7 +159,7 @@ async fn an_overloaded_server_rejects_as_priority_and_fairness_does() {
 }
 
 #[tokio::test]
-async fn any_refusal_can_be_injected() {
+async fn any_error_status_can_be_injected() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     let refusal = status::internal("the disk is on fire");
@@ -202,7 +202,7 @@ async fn a_dropped_watch_breaks_off() {
     create(&maps, "c").await;
     // A break is an error, not an end.
     assert!(events.next().await.is_some_and(|event| event.is_err()));
-    // Others were never touched.
+    // Other watches are not affected.
     assert_eq!(cluster.faults().pending(), 0);
     let mut whole = Box::pin(maps.watch(&WatchParams::default(), "0").await.unwrap());
     for _ in 0..3 {
@@ -211,7 +211,7 @@ async fn a_dropped_watch_breaks_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_watch_is_late_and_complete() {
+async fn a_slow_watch_is_delayed_and_complete() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     let delay = Duration::from_secs(5);
@@ -235,7 +235,7 @@ async fn a_slow_watch_is_late_and_complete() {
 }
 
 #[tokio::test]
-async fn a_fault_is_described_and_matched_by_types_of_this_crate_alone() {
+async fn faults_need_only_types_of_this_crate() {
     use k8s_openapi::api::core::v1::ConfigMap;
     use kubewright_testing::{Status, Verb};
 

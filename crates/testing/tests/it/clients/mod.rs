@@ -30,7 +30,7 @@ pub(crate) async fn create(maps: &Api<ConfigMap>, name: &str) -> ConfigMap {
         .expect("a new ConfigMap")
 }
 
-/// A client that reads the kubeconfig as any other would.
+/// Returns a client that is configured by the kubeconfig.
 pub(crate) async fn over_tls(endpoint: &Endpoint) -> Client {
     let kubeconfig = Kubeconfig::from_yaml(&endpoint.kubeconfig()).expect("a kubeconfig");
     let options = KubeConfigOptions::default();
@@ -40,7 +40,7 @@ pub(crate) async fn over_tls(endpoint: &Endpoint) -> Client {
     Client::try_from(config).expect("a client")
 }
 
-/// The code of a refusal.
+/// Returns the status code of an error response.
 #[track_caller]
 pub(crate) fn code<T: std::fmt::Debug>(result: kube::Result<T>) -> u16 {
     match result {

@@ -1,4 +1,4 @@
-//! `kube::runtime`: watchers and reflectors, both strategies, both doors, and what they do when history is gone.
+//! `kube::runtime`: watchers and reflectors, with both list strategies, in process and over TLS, and after compaction.
 
 use std::{collections::BTreeSet, pin::Pin};
 
@@ -94,7 +94,7 @@ async fn a_watcher_follows_over_tls() {
 }
 
 #[tokio::test]
-async fn a_relist_of_many_pages_keeps_them_all() {
+async fn a_relist_of_many_pages_is_complete() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     let names: BTreeSet<String> = (0..25).map(|i| format!("m{i:02}")).collect();
@@ -108,7 +108,7 @@ async fn a_relist_of_many_pages_keeps_them_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reflector_holds_what_the_cluster_holds() {
+async fn a_reflector_mirrors_the_cluster() {
     for config in strategies() {
         let cluster = TestCluster::start().await;
         let maps = maps(&cluster.client());
@@ -138,7 +138,7 @@ async fn a_reflector_holds_what_the_cluster_holds() {
                 if held == truth {
                     return;
                 }
-                // Virtual time: the reflector runs meanwhile.
+                // With virtual time, the reflector runs in the meantime.
                 tokio::time::sleep(std::time::Duration::from_millis(1)).await;
             }
         };
@@ -149,7 +149,7 @@ async fn a_reflector_holds_what_the_cluster_holds() {
     }
 }
 
-/// Events up to the next initial list, errors skipped; then that list.
+/// Reads up to the next initial list, skipping errors, and returns the number of events and that list.
 async fn relisted(events: &mut Events) -> (usize, BTreeSet<String>) {
     let mut errors = 0;
     loop {
@@ -173,7 +173,7 @@ async fn relisted(events: &mut Events) -> (usize, BTreeSet<String>) {
 }
 
 #[tokio::test]
-async fn a_watcher_whose_history_is_gone_lists_again() {
+async fn a_watcher_relists_after_compaction() {
     let [whole, paged, _] = strategies();
     for config in [whole, paged] {
         let cluster = TestCluster::start().await;
@@ -186,7 +186,7 @@ async fn a_watcher_whose_history_is_gone_lists_again() {
         assert_eq!(initial(&mut events).await, set(&["a"]));
         create(&maps, "b").await;
         assert_eq!(applied(&mut events).await.name_any(), "b");
-        // The stream is broken now. What happens before the next one is forgotten.
+        // The stream is broken. Changes before the next one are compacted.
         maps.delete("a", &DeleteParams::default()).await.unwrap();
         create(&maps, "c").await;
         cluster.compact_now().await;
@@ -199,7 +199,7 @@ async fn a_watcher_whose_history_is_gone_lists_again() {
 }
 
 #[tokio::test]
-async fn a_streaming_watcher_that_is_refused_starts_over() {
+async fn a_rejected_streaming_watcher_starts_over() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     create(&maps, "a").await;
@@ -214,7 +214,7 @@ async fn a_streaming_watcher_that_is_refused_starts_over() {
 }
 
 #[tokio::test]
-async fn a_watcher_whose_stream_breaks_goes_on_where_it_was() {
+async fn a_watcher_resumes_after_a_broken_stream() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     create(&maps, "a").await;
@@ -242,7 +242,7 @@ async fn a_watcher_whose_stream_breaks_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_watcher_that_is_told_its_list_is_gone_starts_over() {
+async fn a_watcher_starts_over_if_its_list_expires() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     for name in ["a", "b", "c", "d", "e"] {

@@ -1,4 +1,4 @@
-//! Programs under perturbations: a sound one survives all of them, and each unsound one is found out by its own.
+//! Programs under perturbations: a sound one survives all of them, and each unsound one fails under its own.
 
 mod sound;
 mod unsound;
@@ -48,7 +48,7 @@ fn ignore_missing<T>(result: Result<T, kube::Error>) -> Result<(), kube::Error> 
     }
 }
 
-/// Things are made, changed twice, and one of them is removed.
+/// Creates objects, changes them twice, and removes one of them.
 async fn come_and_go(world: World) {
     create(&world, "apples").await;
     create(&world, "pears").await;

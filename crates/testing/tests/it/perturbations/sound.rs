@@ -1,4 +1,4 @@
-//! A program that survives.
+//! A program that survives all perturbations.
 
 use std::sync::{
     Arc,
@@ -16,7 +16,7 @@ use kubewright_testing::{Perturbation, perturb};
 
 use super::{come_and_go, create, ignore_missing};
 
-/// A Secret for every ConfigMap, removed with it by a finalizer.
+/// Keeps a Secret for every ConfigMap, and removes it with a finalizer.
 fn mirror(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
     let manager = manager.build()?;
     Controller::for_::<ConfigMap>()
@@ -71,7 +71,7 @@ fn a_sound_program_survives_every_perturbation() {
         .run();
     assert!(report.writes >= 6, "{report}");
     assert_eq!(report.steps, 4);
-    // Every class was tried, and what was planned came to strike.
+    // Every kind of perturbation was tried, and took effect.
     for class in ["Crash", "Down", "StaleCache", "Skipped", "LeaseLost"] {
         let of_class = |p: &&Perturbation| format!("{p:?}").starts_with(class);
         assert!(report.survived.iter().any(|p| of_class(&p)), "{class}");
@@ -80,13 +80,13 @@ fn a_sound_program_survives_every_perturbation() {
 }
 
 #[test]
-fn a_story_may_count_on_the_program_after_it_has_settled() {
+fn a_story_may_rely_on_the_program_after_settled() {
     perturb(mirror, |world| async move {
         create(&world, "apples").await;
         world.settled().await;
         let secrets: Api<Secret> = Api::default_namespaced(world.client());
         secrets.get("apples").await.unwrap();
-        // What somebody else removes comes back when its map changes.
+        // An object that another client removes is recreated when its map changes.
         let removed = secrets.delete("apples", &DeleteParams::default()).await;
         removed.unwrap();
         super::put(&world, "apples", "count", "1").await;
@@ -97,7 +97,7 @@ fn a_story_may_count_on_the_program_after_it_has_settled() {
 }
 
 #[test]
-fn an_invariant_is_checked_in_the_undisturbed_run_too() {
+fn invariants_are_checked_in_the_undisturbed_run() {
     let report = perturb(mirror, come_and_go)
         .invariant("no secrets", |state| {
             let secrets = state.of("secrets").count();
@@ -110,8 +110,8 @@ fn an_invariant_is_checked_in_the_undisturbed_run_too() {
 }
 
 #[test]
-fn a_program_that_ends_by_chance_is_told_apart_from_a_perturbed_one() {
-    // Each run of the program gives another value.
+fn nondeterministic_programs_are_detected() {
+    // Each run of the program writes a different value.
     let runs = Arc::new(AtomicUsize::new(0));
     let program = move |manager: ManagerBuilder| {
         let manager = manager.build()?;

@@ -11,7 +11,7 @@ use kubewright_controller::{
     Action, Context, Controller, Filter, Manager, ManagerBuilder, ManagerError, Request, Result,
     create_or_update,
 };
-use kubewright_testing::{Perturbation, Report, World, perturb};
+use kubewright_testing::{Moment, Perturbation, Report, State, World, perturb};
 use serde_json::json;
 
 use super::{create, delete, ignore_missing, put};
@@ -43,8 +43,8 @@ async fn secret_of(context: &Context, map: &ConfigMap) -> Result<Secret, kube::E
     secrets.create(&PostParams::default(), &secret).await
 }
 
-/// Creates an object first and records that afterwards.
-async fn makes_then_notes(context: Context, request: Request) -> Result<Action> {
+/// Creates an object, and records that afterwards.
+async fn creates_then_records(context: Context, request: Request) -> Result<Action> {
     let Some(map) = context.get::<ConfigMap>(&request).await? else {
         return Ok(Action::done());
     };
@@ -60,10 +60,10 @@ async fn makes_then_notes(context: Context, request: Request) -> Result<Action> 
 }
 
 #[test]
-fn a_crash_finds_who_makes_something_before_it_notes_that_it_did() {
+fn a_crash_reveals_creation_before_recording() {
     let program = |manager: ManagerBuilder| {
         let manager = manager.build()?;
-        Controller::for_::<ConfigMap>().build(&manager, makes_then_notes)?;
+        Controller::for_::<ConfigMap>().build(&manager, creates_then_records)?;
         Ok(manager)
     };
     let story = |world: World| async move { create(&world, "apples").await };
@@ -79,14 +79,44 @@ fn a_crash_finds_who_makes_something_before_it_notes_that_it_did() {
         text.contains(".only(Perturbation::Crash { after_write: 1 })"),
         "{text}"
     );
-    // It fails alone too.
+    // It also fails if only this perturbation is tried.
     let again = perturb(program, story).only(crashes[0]).explore();
     assert_eq!(again.failures.len(), 1);
     assert!(again.survived.is_empty());
 }
 
-/// Cleans up when it is notified of a deletion.
-async fn cleans_up_when_told(context: Context, request: Request) -> Result<Action> {
+#[test]
+fn results_are_saved_with_both_timelines() {
+    let program = |manager: ManagerBuilder| {
+        let manager = manager.build()?;
+        Controller::for_::<ConfigMap>().build(&manager, creates_then_records)?;
+        Ok(manager)
+    };
+    let story = |world: World| async move { create(&world, "apples").await };
+    let name = format!("saved-{}/crash.json", std::process::id());
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let crash = Perturbation::Crash { after_write: 1 };
+    let down = Perturbation::Down { step: 0 };
+    let tried = perturb(program, story).only(crash).only(down);
+    tried.save(&path).explore();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    let saved: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let results = saved["results"].as_array().unwrap();
+    let outcomes: Vec<_> = results.iter().map(|it| it["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["failed", "survived"], "{text}");
+    let timelines = results[0]["timelines"].as_array().unwrap();
+    let of_secrets = |both: &&serde_json::Value| {
+        let object = both["object"].as_str().unwrap();
+        object.starts_with("secrets default/apples-")
+    };
+    // One of the undisturbed run, and two of the other.
+    assert_eq!(timelines.iter().filter(of_secrets).count(), 3, "{text}");
+    assert!(text.contains(": created"), "{text}");
+}
+
+/// Cleans up on the event of a deletion.
+async fn cleans_up_on_events(context: Context, request: Request) -> Result<Action> {
     let secrets = context.client().api::<Secret>("default");
     if context.get::<ConfigMap>(&request).await?.is_none() {
         ignore_missing(
@@ -103,10 +133,10 @@ async fn cleans_up_when_told(context: Context, request: Request) -> Result<Actio
 }
 
 #[test]
-fn a_program_that_is_down_finds_who_counts_on_being_told_of_deletions() {
+fn downtime_reveals_reliance_on_deletion_events() {
     let program = |manager: ManagerBuilder| {
         let manager = manager.build()?;
-        Controller::for_::<ConfigMap>().build(&manager, cleans_up_when_told)?;
+        Controller::for_::<ConfigMap>().build(&manager, cleans_up_on_events)?;
         Ok(manager)
     };
     let story = |world: World| async move {
@@ -123,7 +153,7 @@ fn a_program_that_is_down_finds_who_counts_on_being_told_of_deletions() {
     );
 }
 
-/// Creates an object if the cache does not show it, without waiting for the cache.
+/// Creates an object that the cache does not show, without waiting for the cache.
 fn trusts_the_cache(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
     let manager = manager.read_your_writes(false).build()?;
     let reconcile = |context: Context, request: Request| async move {
@@ -143,7 +173,7 @@ fn trusts_the_cache(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
 }
 
 #[test]
-fn a_stale_cache_finds_who_makes_what_it_does_not_see() {
+fn a_stale_cache_reveals_duplicate_creation() {
     let report = perturb(trusts_the_cache, |world| async move {
         create(&world, "apples").await;
         world.pause().await;
@@ -156,8 +186,8 @@ fn a_stale_cache_finds_who_makes_what_it_does_not_see() {
     found(&report, "StaleCache");
 }
 
-/// Waits for a state that may be over before it is seen.
-async fn must_see_it_paid(context: Context, request: Request) -> Result<Action> {
+/// Requires each intermediate state to be seen.
+async fn requires_paid_state(context: Context, request: Request) -> Result<Action> {
     let Some(map) = context.get::<ConfigMap>(&request).await? else {
         return Ok(Action::done());
     };
@@ -172,10 +202,10 @@ async fn must_see_it_paid(context: Context, request: Request) -> Result<Action> 
 }
 
 #[test]
-fn a_skipped_state_finds_who_must_see_each_of_them() {
+fn a_skipped_state_reveals_reliance_on_intermediate_states() {
     let program = |manager: ManagerBuilder| {
         let manager = manager.build()?;
-        Controller::for_::<ConfigMap>().build(&manager, must_see_it_paid)?;
+        Controller::for_::<ConfigMap>().build(&manager, requires_paid_state)?;
         Ok(manager)
     };
     let report = perturb(program, |world| async move {
@@ -197,8 +227,8 @@ fn a_skipped_state_finds_who_must_see_each_of_them() {
     );
 }
 
-/// Continues in the background, with an unguarded client.
-fn writes_behind_the_back(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
+/// Writes in the background, with a client that is not fenced.
+fn writes_in_the_background(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
     let manager = manager.build()?;
     let unguarded = manager.client().clone();
     let reconcile = move |context: Context, request: Request| {
@@ -227,8 +257,8 @@ fn writes_behind_the_back(manager: ManagerBuilder) -> Result<Manager, ManagerErr
 }
 
 #[test]
-fn a_lost_lease_finds_who_writes_without_it() {
-    let report = perturb(writes_behind_the_back, |world| async move {
+fn a_lost_lease_reveals_unfenced_writes() {
+    let report = perturb(writes_in_the_background, |world| async move {
         create(&world, "apples").await;
         world.pause().await;
         create(&world, "pears").await;
@@ -261,7 +291,7 @@ fn fights_itself(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
 }
 
 #[test]
-fn who_never_comes_to_rest_is_told_so() {
+fn a_program_that_never_settles_fails() {
     let report = perturb(fights_itself, |world| async move {
         create(&world, "rope").await;
     })
@@ -271,7 +301,66 @@ fn who_never_comes_to_rest_is_told_so() {
     assert_eq!(report.failures[0].perturbation, None);
     let reason = &report.failures[0].reason;
     assert!(
-        reason.contains(" writes for ever: PATCH /api/v1/namespaces/default/configmaps/rope "),
+        reason.contains(" writes forever: PATCH /api/v1/namespaces/default/configmaps/rope "),
         "{report}"
     );
+}
+
+/// Creates a Secret for every ConfigMap, and then deletes all but one.
+async fn creates_too_many(context: Context, request: Request) -> Result<Action> {
+    let Some(map) = context.get::<ConfigMap>(&request).await? else {
+        return Ok(Action::done());
+    };
+    if map.name_any().starts_with("kube") {
+        return Ok(Action::done());
+    }
+    let secrets = context.client().api::<Secret>("default");
+    for name in ["first", "second"] {
+        let mut secret = Secret::default();
+        secret.metadata.name = Some(name.into());
+        let created = secrets.create(&PostParams::default(), &secret).await;
+        if let Err(error) = created
+            && !matches!(&error, kube::Error::Api(status) if status.code == 409)
+        {
+            return Err(error.into());
+        }
+    }
+    let deleted = secrets.delete("second", &DeleteParams::default()).await;
+    ignore_missing(deleted)?;
+    Ok(Action::done())
+}
+
+#[test]
+fn what_is_wrong_for_a_moment_is_found() {
+    let program = |manager: ManagerBuilder| -> Result<Manager, ManagerError> {
+        let manager = manager.build()?;
+        Controller::for_::<ConfigMap>().build(&manager, creates_too_many)?;
+        Ok(manager)
+    };
+    let story = |world: World| async move {
+        create(&world, "apples").await;
+        world.pause().await;
+    };
+    let few = |count: usize| match count {
+        0 | 1 => Ok(()),
+        count => Err(format!("there are {count} secrets")),
+    };
+    let only = Perturbation::Down { step: 0 };
+    // At the end there is one.
+    let report = perturb(program, story)
+        .only(only)
+        .invariant("one secret", move |state: &State| {
+            few(state.of("secrets").count())
+        })
+        .explore();
+    assert!(report.is_success(), "{report}");
+    let report = perturb(program, story)
+        .only(only)
+        .always("one secret", ["secrets"], move |moment: &Moment| {
+            few(moment.of("secrets").count())
+        })
+        .explore();
+    let text = report.to_string();
+    let found = "one secret: there are 2 secrets, after secrets default/second was created";
+    assert!(text.contains(found), "{text}");
 }
