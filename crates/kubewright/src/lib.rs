@@ -11,7 +11,11 @@
 //! | `derive` | `resource`, `Schema`, `defaults`, `CustomKind`, `machinery` | custom resources from Rust types: CRDs, validation, versions |
 //! | `testing` | `testing` | a cluster for tests, in the same process |
 //! | `cluster` | `cluster` | a whole cluster in your program: API server, tokens, TLS, kubeconfig, built-in controllers |
-//! | `server` | `apiserver`, `extension_apiserver`, `kube_apiserver`, `store`, and those of `derive` | API servers of typed kinds, the built-in kinds, storage |
+//! | `server` | `apiserver`, `extension_apiserver`, `kube_apiserver`, `store`, `streams`, and those of `derive` | API servers of typed kinds, the built-in kinds, storage |
+//! | `apiserver` | `apiserver`, `extension_apiserver`, `store`, `streams`, and those of `operator` | operators that serve kinds themselves, behind the API server of the cluster |
+//! | `workloads` | | the workload controllers, a scheduler and simulated nodes, for `testing` and `cluster` |
+//! | `durable` | | clusters in a data directory, for `cluster`; kinds in one, for `apiserver` |
+//! | `etcd` | | clusters whose objects are in etcd, for `cluster`, or come from one, for `testing`; kinds in etcd, for `apiserver` |
 //! | `builtins` | `builtins`, `catalog` | facts, defaults and validation of the built-in kinds |
 //! | `schema` | `schema` | decoding by type, structural schemas |
 //! | `cel` | `cel` | CEL: parser, type checker, costs, evaluation |
@@ -73,7 +77,7 @@ pub mod prelude;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[cfg(feature = "server")]
+#[cfg(any(feature = "apiserver", feature = "server"))]
 pub use kubewright_apiserver as apiserver;
 #[cfg(feature = "builtins")]
 pub use kubewright_builtins as builtins;
@@ -87,7 +91,7 @@ pub use kubewright_client as client;
 pub use kubewright_cluster as cluster;
 #[cfg(feature = "controller")]
 pub use kubewright_controller as controller;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "apiserver", feature = "server"))]
 pub use kubewright_extension_apiserver as extension_apiserver;
 #[cfg(feature = "controller")]
 pub use kubewright_informer as informer;
@@ -109,8 +113,10 @@ pub use kubewright_resource::{
 };
 #[cfg(feature = "schema")]
 pub use kubewright_schema as schema;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "apiserver", feature = "server"))]
 pub use kubewright_store as store;
+#[cfg(any(feature = "apiserver", feature = "server"))]
+pub use kubewright_streams as streams;
 #[cfg(feature = "testing")]
 pub use kubewright_testing as testing;
 #[cfg(feature = "webhook")]

@@ -1,4 +1,4 @@
-//! The CustomResourceDefinitions of an operator: versions merged into one CRD each, and their installation.
+//! The CustomResourceDefinitions of an operator: one CRD for all versions of a kind, and their installation.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -64,8 +64,8 @@ impl Operator {
         Ok(merged.into_values().collect())
     }
 
-    /// Installs the CustomResourceDefinitions by server-side apply, and waits until they are established. If a deployed
-    /// operator converts their objects, it goes on doing so.
+    /// Installs the CustomResourceDefinitions by server-side apply, and waits until they are established. The conversion
+    /// webhook of a deployed operator is kept.
     ///
     /// # Errors
     ///
@@ -105,8 +105,8 @@ impl Operator {
     }
 }
 
-/// Returns the conversion of a CRD by a Service, which applying the CRD without it would remove. The `caBundle` is left out: it
-/// belongs to whoever keeps the certificates.
+/// Returns the deployed conversion webhook of a CRD, which applying the CRD without it would remove. The `caBundle` is left out,
+/// since another field manager owns it.
 async fn deployed_conversion(
     api: &Api<CustomResourceDefinition>,
     name: &str,

@@ -44,7 +44,7 @@ pub enum OperatorError {
         what: &'static str,
     },
     /// A conversion was registered between types that are not versions of the same kind.
-    #[error("{0} and {1} do not convert into each other: let both be versions of one kind")]
+    #[error("{0} and {1} do not convert into each other: they must be versions of the same kind")]
     Conversion(String, String),
     /// The webhooks cannot be served.
     #[error(transparent)]
@@ -52,7 +52,20 @@ pub enum OperatorError {
     /// The certificate of the webhooks cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// The manager does not accept the operator.
+    /// An aggregated API cannot be served.
+    #[cfg(feature = "apiserver")]
+    #[error(transparent)]
+    Aggregated(#[from] kubewright_extension_apiserver::BuildError),
+    /// An APIService of an aggregated API did not become available.
+    #[cfg(feature = "apiserver")]
+    #[error("{name} is not available: {reason}")]
+    Unavailable {
+        /// The name of the APIService, such as `v1.sky.example.com`.
+        name: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The manager rejected the operator.
     #[error(transparent)]
     Manager(#[from] ManagerError),
     /// The cluster rejected a CustomResourceDefinition.

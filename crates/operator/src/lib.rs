@@ -1,7 +1,7 @@
-//! An operator: its APIs, its controllers, and the program around both.
+//! Operators: programs that consist of APIs, controllers, webhooks and permissions.
 //!
-//! One function registers everything an operator consists of. The program runs it, tests run it on a cluster in the same
-//! process, and the `kubewright` tool asks it for its [`Model`] and generates manifests from the answer.
+//! A single function registers all parts of an operator. The program runs it, tests run it on a cluster in the same process, and
+//! the `kubewright` tool generates manifests from its [`Model`].
 //!
 //! ```
 //! # #[cfg(feature = "runtime")] {
@@ -26,8 +26,11 @@
 //!
 //! The program is one line: `kubewright_operator::main(env!("CARGO_PKG_NAME"), register)`.
 //!
-//! Without the feature `runtime` only the model is left: plain serde types for tools that read it.
+//! Without the feature `runtime`, the crate contains only the model: plain serde types for tools that read it.
 
+#[cfg(feature = "apiserver")]
+mod aggregated;
+mod aggregated_model;
 #[cfg(feature = "runtime")]
 mod crds;
 #[cfg(feature = "runtime")]
@@ -49,8 +52,8 @@ mod tests;
 mod webhooks;
 
 pub use model::{
-    ControllerModel, KindModel, MODEL_VERSION, Model, ModelError, PolicyRule, WebhookModel,
-    WebhookType,
+    ControllerModel, KindModel, MODEL_VERSION, Model, ModelError, PolicyRule, SubresourceModel,
+    WebhookModel, WebhookType,
 };
 
 #[cfg(feature = "testing")]

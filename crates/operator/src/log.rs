@@ -1,11 +1,11 @@
 //! The log of an operator: lines for people, or JSON with the keys of controller-runtime.
 //!
-//! In JSON, the fields of the reconcile (`controller`, `namespace`, `name`, `reconcileID`, ...) are beside those of the line, as
-//! controller-runtime writes them.
+//! In JSON, the fields of the reconcile (`controller`, `namespace`, `name`, `reconcileID`, ...) are at the top level, as in
+//! controller-runtime.
 
 use std::fmt;
 
-use kubewright_controller::flags::LogFormat;
+use kubewright_controller::{flags::LogFormat, note_log_line};
 use serde_json::{Map, Value};
 use tracing::{
     Event, Subscriber,
@@ -18,6 +18,7 @@ use tracing_subscriber::{
         format::{JsonFields, Writer},
         time::{FormatTime, SystemTime},
     },
+    layer::Context,
     registry::LookupSpan,
 };
 
@@ -38,6 +39,27 @@ where
             .fmt_fields(JsonFields::new())
             .event_format(Json)
             .boxed(),
+    }
+}
+
+/// Adds the log lines of reconciles to the record of their run, which `kubewright why` and the console show.
+pub(crate) struct RunLines;
+
+impl<S: Subscriber> Layer<S> for RunLines {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let metadata = event.metadata();
+        let mut fields = Map::new();
+        event.record(&mut Fields(&mut fields));
+        let message = match fields.remove("msg") {
+            Some(Value::String(message)) => message,
+            _ => String::new(),
+        };
+        note_log_line(
+            metadata.level().as_str(),
+            metadata.target(),
+            &message,
+            || fields,
+        );
     }
 }
 
@@ -73,9 +95,23 @@ where
             line.extend(fields.unwrap_or_default());
         }
         event.record(&mut Fields(&mut line));
+        if let Some((kind, object)) = object(&line) {
+            line.insert(kind, object);
+        }
         let text = serde_json::to_string(&line).map_err(|_| fmt::Error)?;
         writeln!(writer, "{text}")
     }
+}
+
+/// Returns the object of a reconcile under its kind, as controller-runtime logs it: `"Captain":{"name":"ahab","namespace":"default"}`.
+fn object(line: &Map<String, Value>) -> Option<(String, Value)> {
+    let kind = line.get("controllerKind")?.as_str()?;
+    let mut object = Map::new();
+    object.insert("name".to_owned(), line.get("name")?.clone());
+    if let Some(namespace) = line.get("namespace") {
+        object.insert("namespace".to_owned(), namespace.clone());
+    }
+    Some((kind.to_owned(), object.into()))
 }
 
 /// Collects the fields of an event.
@@ -128,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    /// Collects what is written.
+    /// Collects the output.
     #[derive(Clone, Default)]
     struct Sink(Arc<Mutex<Vec<u8>>>);
 
@@ -147,7 +183,7 @@ mod tests {
         let sink = Sink::default();
         let writer = sink.clone();
         let lines = log_lines(move || writer.clone(), format, coloured);
-        // With one subscriber only, a thread of another test that has none could decide that nobody is interested.
+        // With only one subscriber, a thread of another test without one could cache that nothing is interested in the event.
         let _second = tracing::Dispatch::new(tracing_subscriber::registry());
         let subscriber = tracing_subscriber::registry().with(lines);
         tracing::subscriber::with_default(subscriber, || {
@@ -179,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_the_keys_of_controller_runtime_side_by_side() {
+    fn json_has_the_keys_of_controller_runtime_at_the_top_level() {
         let text = logged(LogFormat::Json, false);
         let line: Value = serde_json::from_str(&text).unwrap();
         for (key, value) in [
@@ -196,10 +232,12 @@ mod tests {
             assert_eq!(line[key], value, "{key} in {text}");
         }
         assert_eq!(line["attempt"], 2);
+        let object = serde_json::json!({"name": "ahab", "namespace": "default"});
+        assert_eq!(line["Captain"], object);
         assert!(
             line["ts"].is_string() && line["logger"].is_string(),
             "{text}"
         );
-        assert_eq!(text.matches("\"name\"").count(), 1, "{text}");
+        assert_eq!(text.matches("\"reconcileID\"").count(), 1, "{text}");
     }
 }

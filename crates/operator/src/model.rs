@@ -1,7 +1,7 @@
 //! [`Model`]: the description of an operator, from which manifests are generated.
 //!
-//! An operator prints it as JSON and a tool of another version may read it, so fields are only ever added; [`MODEL_VERSION`]
-//! changes when that rule has to be broken.
+//! An operator prints it as JSON, which a tool of another version may read. Therefore fields are only added; a breaking change
+//! increments [`MODEL_VERSION`].
 
 use std::collections::BTreeMap;
 
@@ -45,6 +45,13 @@ pub struct Model {
     /// The names of the CRDs whose objects the operator converts between versions.
     #[serde(default)]
     pub conversions: Vec<String>,
+    /// The kinds of aggregated APIs: one definition for each kind, with all its versions, in the form of a
+    /// CustomResourceDefinition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aggregated: Vec<Value>,
+    /// The subresources of these kinds besides `status` and `scale`, by the name of the definition.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub subresources: BTreeMap<String, Vec<SubresourceModel>>,
     /// The admission webhooks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub webhooks: Vec<WebhookModel>,
@@ -92,6 +99,31 @@ pub struct ControllerModel {
     pub watches: Vec<KindModel>,
 }
 
+/// A subresource of a kind of an aggregated API.
+///
+/// ```
+/// use kubewright_operator::SubresourceModel;
+/// use serde_json::json;
+///
+/// let json = json!({"name": "radio", "verbs": ["create", "get"]});
+/// let radio: SubresourceModel = serde_json::from_value(json).unwrap();
+/// assert!(!radio.is_read_only());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubresourceModel {
+    /// The name.
+    pub name: String,
+    /// The verbs.
+    pub verbs: Vec<String>,
+}
+
+impl SubresourceModel {
+    /// Reports whether the subresource can only be read.
+    pub fn is_read_only(&self) -> bool {
+        self.verbs.iter().all(|verb| verb == "get")
+    }
+}
+
 /// The description of an admission webhook.
 ///
 /// ```
@@ -117,7 +149,7 @@ pub struct WebhookModel {
     pub webhook: Value,
 }
 
-/// The type of a webhook, which decides on the configuration it belongs to.
+/// The type of a webhook, which determines its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WebhookType {
@@ -185,7 +217,7 @@ pub struct PolicyRule {
     pub role: Option<String>,
 }
 
-/// A [`Model`] that cannot be read.
+/// A [`Model`] that cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The text is not the JSON of a model.
@@ -199,8 +231,8 @@ pub enum ModelError {
 }
 
 impl Model {
-    /// Returns the permissions that follow from the kinds its controllers watch and own. They are among its rules, beside
-    /// those that its author declared.
+    /// Returns the permissions that follow from the kinds that its controllers watch and own. They are part of its rules,
+    /// which also contain those that its author declared.
     ///
     /// ```
     /// use kubewright_operator::Model;
@@ -225,9 +257,9 @@ impl Model {
         !self.webhooks.is_empty() || !self.conversions.is_empty()
     }
 
-    /// Returns the permissions that the operator needs to keep the certificates of its webhooks: for a Secret in the namespace
-    /// of their Service, and for the objects that tell the cluster whom to trust. They are not among its rules, since
-    /// certificates may also come from files. There are none without webhooks.
+    /// Returns the permissions that the operator needs to maintain the certificates of its webhooks: access to a Secret in the
+    /// namespace of their Service, and to the objects whose `caBundle` it writes. They are not part of its rules, since
+    /// certificates may also come from files. Empty without webhooks.
     ///
     /// ```
     /// use kubewright_operator::Model;
@@ -243,8 +275,8 @@ impl Model {
         rbac::webhook_rules(self, namespace, service)
     }
 
-    /// Returns the `MutatingWebhookConfiguration` and the `ValidatingWebhookConfiguration` of the operator, as far as it has
-    /// webhooks for them, with a Service that the cluster calls them at. There is no `caBundle`.
+    /// Returns the `MutatingWebhookConfiguration` and the `ValidatingWebhookConfiguration` of the operator, if it has webhooks
+    /// for them, which call the webhooks at a Service. They have no `caBundle`.
     ///
     /// ```
     /// use kubewright_operator::{Model, WebhookModel, WebhookType};
@@ -309,17 +341,19 @@ impl Model {
             crds: Vec::new(),
             sources: BTreeMap::new(),
             conversions: Vec::new(),
+            aggregated: Vec::new(),
+            subresources: BTreeMap::new(),
             webhooks: Vec::new(),
             controllers: Vec::new(),
             rules: Vec::new(),
         }
     }
 
-    /// Reads a model from the JSON that an operator printed.
+    /// Decodes a model from the JSON that an operator printed.
     ///
     /// # Errors
     ///
-    /// Fails if the text is not a model, or one of another version.
+    /// Fails if the text is not a model, or a model of another version.
     pub fn from_json(text: &str) -> Result<Self, ModelError> {
         /// The part that all versions share.
         #[derive(Deserialize)]

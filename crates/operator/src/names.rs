@@ -14,9 +14,18 @@ pub(crate) struct Names {
     pub(crate) account: String,
     /// The Service of the webhooks.
     pub(crate) webhook_service: String,
+    /// The Service of the aggregated APIs.
+    #[cfg(feature = "apiserver")]
+    pub(crate) apiserver: String,
 }
 
-/// The names of the objects that belong to the Service of an operator's webhooks.
+/// The names of objects derived from the Service of the aggregated APIs.
+pub(crate) struct ApiServerNames {
+    /// The Secret with the certificates.
+    pub(crate) secret: String,
+}
+
+/// The names of objects derived from the Service of the webhooks.
 pub(crate) struct WebhookNames {
     /// The Secret with the certificates.
     pub(crate) secret: String,
@@ -36,12 +45,14 @@ impl Names {
             #[cfg(feature = "testing")]
             account: format!("{prefix}-controller-manager"),
             webhook_service: format!("{prefix}-webhook-service"),
+            #[cfg(feature = "apiserver")]
+            apiserver: format!("{prefix}-apiserver"),
             #[cfg(feature = "testing")]
             prefix,
         }
     }
 
-    /// Returns the name of the user that the operator is.
+    /// Returns the name of the operator's user.
     #[cfg(feature = "testing")]
     pub(crate) fn user(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.home, self.account)
@@ -49,7 +60,7 @@ impl Names {
 }
 
 impl WebhookNames {
-    /// Returns the names of the objects that belong to a Service, which share its prefix.
+    /// Derives the names from that of a Service.
     pub(crate) fn of(service: &str) -> Self {
         let prefix = service.strip_suffix("webhook-service");
         let prefix = prefix.map_or_else(|| format!("{service}-"), str::to_owned);
@@ -61,7 +72,16 @@ impl WebhookNames {
     }
 }
 
-/// Returns the name of a program in a form that names of namespaces may have.
+impl ApiServerNames {
+    /// Derives the names from that of a Service.
+    pub(crate) fn of(service: &str) -> Self {
+        Self {
+            secret: format!("{service}-cert"),
+        }
+    }
+}
+
+/// Returns the name of a program as a DNS label, for the name of a namespace.
 #[cfg(feature = "runtime")]
 fn dns_label(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
@@ -81,7 +101,7 @@ mod tests {
     use super::dns_label;
 
     #[test]
-    fn every_name_of_a_program_gives_the_name_of_a_namespace() {
+    fn every_program_name_becomes_a_valid_namespace() {
         for (name, label) in [
             ("shop", "shop"),
             ("My_Shop", "my-shop"),

@@ -46,6 +46,8 @@ pub struct Operator {
     rules: Vec<PolicyRule>,
     pub(crate) converter: Converter,
     pub(crate) webhooks: WebhooksBuilder,
+    #[cfg(feature = "apiserver")]
+    pub(crate) aggregated: crate::aggregated::Aggregated,
     /// The webhooks as a service, built on first use.
     pub(crate) service: OnceLock<Result<Webhooks, WebhookError>>,
     configure: Vec<Configure>,
@@ -70,7 +72,7 @@ struct Registered {
 impl Operator {
     /// Creates an operator from the function that registers its parts.
     ///
-    /// The name is that of the program, and the field manager of what the operator applies.
+    /// The name is that of the program, and the field manager of the objects that the operator writes.
     pub fn new(name: &str, register: impl FnOnce(&mut Operator)) -> Operator {
         let mut operator = Operator {
             name: name.to_owned(),
@@ -81,6 +83,8 @@ impl Operator {
             rules: Vec::new(),
             converter: Converter::new(),
             webhooks: Webhooks::builder(),
+            #[cfg(feature = "apiserver")]
+            aggregated: Default::default(),
             service: OnceLock::new(),
             configure: Vec::new(),
             setup: Vec::new(),
@@ -95,9 +99,9 @@ impl Operator {
         self
     }
 
-    /// Adds an API: one version of a kind.
+    /// Adds an API: a version of a kind.
     ///
-    /// A type whose schema comes from schemars alone implements [`CustomKind`] through
+    /// Types whose schema is derived by schemars only implement [`CustomKind`] through
     /// [`custom_kind!`](kubewright_resource::custom_kind). An invalid CustomResourceDefinition is reported by
     /// [`model`](Self::model), [`crds`](Self::crds) and [`install`](Self::install).
     pub fn api<K: CustomKind>(&mut self) -> &mut Self {
@@ -109,7 +113,7 @@ impl Operator {
 
     /// Adds a controller. Its permissions follow from the kinds it watches and owns.
     ///
-    /// It writes under the name of the operator as its field manager, unless the builder names another.
+    /// Its field manager is the name of the operator, unless the builder sets another.
     pub fn controller<S, Form>(
         &mut self,
         builder: ControllerBuilder<S>,
@@ -125,7 +129,7 @@ impl Operator {
         self
     }
 
-    /// Adds a function that gets the manager before its controllers are built: for field indices, runnables, health
+    /// Adds a function that is called with the manager before the controllers are built: for field indices, runnables, health
     /// checks and metrics.
     ///
     /// ```
@@ -157,8 +161,8 @@ impl Operator {
         self
     }
 
-    /// Adds a function that configures the manager of the program before it is built: scopes of caches, timeouts,
-    /// defaults of controllers.
+    /// Adds a function that configures the manager of the program before it is built: cache scopes, timeouts, defaults of
+    /// controllers.
     ///
     /// ```
     /// use std::time::Duration;
@@ -196,7 +200,7 @@ impl Operator {
         self.permit(PolicyRule::new(group, resources, verbs))
     }
 
-    /// Adds a permission of any form: for named objects, for URLs, for one namespace, in a separate role.
+    /// Adds a permission of any form: for named objects, URLs or a namespace, or in a separate role.
     ///
     /// ```
     /// use kubewright_operator::{Operator, PolicyRule};
@@ -238,6 +242,10 @@ impl Operator {
             crds: self.crd_manifests()?,
             sources: self.sources.clone(),
             conversions: self.converter().crds(),
+            #[cfg(feature = "apiserver")]
+            aggregated: self.aggregated.definitions()?,
+            #[cfg(feature = "apiserver")]
+            subresources: self.aggregated.subresources.clone(),
             webhooks: self.webhook_models()?,
             controllers,
             rules,
@@ -245,8 +253,8 @@ impl Operator {
         })
     }
 
-    /// Adds the controllers to a manager, which runs them, after the functions of [`setup`](Self::setup) have run. Webhooks
-    /// work with the manager's client from then on.
+    /// Adds the controllers to a manager, after running the functions of [`setup`](Self::setup). Webhooks then use the manager's
+    /// client.
     ///
     /// # Errors
     ///
@@ -258,6 +266,7 @@ impl Operator {
             cause: error.into(),
         })?;
         webhooks.set_client(manager.client().clone());
+        webhooks.set_clock(manager.clock());
         webhooks.register_metrics(manager.registry());
         for setup in self.setup {
             setup(manager).map_err(|cause| ManagerError::Runnable {

@@ -1,7 +1,7 @@
 //! The permissions that controllers and webhooks need, derived from the kinds they watch and own.
 //!
-//! A controller reads and updates the kind it is for, with its status and finalizers; it has full access to the kinds it
-//! owns, and read access to the kinds it only watches. Every controller may create events.
+//! A controller may read and update the kind that it reconciles, with its status and finalizers; it has full access to the kinds
+//! that it owns, and read access to those that it only watches. Every controller may create events.
 
 use crate::{
     model::{ControllerModel, KindModel, Model, PolicyRule, WebhookType},
@@ -36,7 +36,7 @@ pub(crate) fn rules(controllers: &[ControllerModel]) -> Vec<PolicyRule> {
     rules
 }
 
-/// Returns the permissions to keep the certificates of webhooks in a Secret, and to tell the cluster whom to trust.
+/// Returns the permissions to store the certificates of webhooks in a Secret, and to write `caBundle`s.
 pub(crate) fn webhook_rules(model: &Model, namespace: &str, service: &str) -> Vec<PolicyRule> {
     if !model.serves_webhooks() {
         return Vec::new();

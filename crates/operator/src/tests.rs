@@ -79,7 +79,7 @@ fn two_storage_versions_are_rejected() {
 }
 
 #[test]
-fn further_permissions_can_be_added() {
+fn permissions_can_be_added() {
     let operator = Operator::new("crew", |operator| {
         operator.rule("", &["nodes"], &["get"]);
     });

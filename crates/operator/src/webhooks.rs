@@ -51,7 +51,7 @@ impl Operator {
         self.webhook(Webhook::validator(validator))
     }
 
-    /// Adds a webhook with rules and policies of its own, or one for objects without a Rust type.
+    /// Adds a webhook with its own rules and policies, or one for objects without a Rust type.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -72,7 +72,7 @@ impl Operator {
 
     /// Adds the conversion between two versions of a kind.
     ///
-    /// Pairs are chained: for three versions two pairs are enough, and objects are converted through the version they share.
+    /// Conversions are chained: two pairs are enough for three versions, and objects are converted through the shared version.
     pub fn conversion<A, B>(&mut self) -> &mut Self
     where
         A: CustomKind + DeserializeOwned + TryFrom<B, Error: Display>,
@@ -91,7 +91,7 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// Fails if two webhooks have the same path, or one is not valid.
+    /// Fails if two webhooks have the same path, or if one is invalid.
     pub fn webhooks(&self) -> Result<Webhooks, OperatorError> {
         let build = || {
             let webhooks = self.webhooks.clone().converter(self.converter());
@@ -100,9 +100,9 @@ impl Operator {
         Ok(self.service.get_or_init(build).clone()?)
     }
 
-    /// Returns the certificates that the operator issues for its webhooks and keeps in a Secret, as the program does in a pod:
-    /// for a Service, with the names of the objects that `kubewright generate` gives them. The cluster is told whom to trust in
-    /// its webhook configurations, and in the CustomResourceDefinitions whose objects the operator converts.
+    /// Returns certificates for the webhooks, which the operator issues and stores in a Secret, as the program does in a pod.
+    /// They are valid for a Service, and the Secret is named as `kubewright generate` names it. Their authority is written to
+    /// the `caBundle` of the webhook configurations, and of the CustomResourceDefinitions whose objects the operator converts.
     ///
     /// ```no_run
     /// # async fn run(operator: kubewright_operator::Operator, client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -118,7 +118,7 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// Fails if two webhooks have the same path, or one is not valid.
+    /// Fails if two webhooks have the same path, or if one is invalid.
     pub fn managed_certificates(
         &self,
         client: kube::Client,

@@ -1,5 +1,7 @@
-//! [`OperatorCluster`]: an operator on a test cluster, in one line.
+//! [`OperatorCluster`]: a test cluster with an operator.
 
+#[cfg(feature = "apiserver")]
+mod aggregated;
 mod roles;
 mod webhooks;
 
@@ -10,8 +12,8 @@ use kubewright_testing::{Controllers, Installable, RunningManager, TestCluster};
 
 use crate::{Operator, OperatorError, names::Names, program::permissions_directory};
 
-/// A test cluster on which an operator runs, with the built-in controllers for namespaces, garbage collection and service
-/// accounts. It is a [`TestCluster`].
+/// A test cluster with a running operator, and the built-in controllers for namespaces, garbage collection and service accounts.
+/// Dereferences to [`TestCluster`].
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -41,7 +43,7 @@ use crate::{Operator, OperatorError, names::Names, program::permissions_director
 /// cluster.settled().await.unwrap();
 /// assert!(secrets.get_opt("colours").await.unwrap().is_some());
 ///
-/// // Its owner gone, the Secret is garbage-collected.
+/// // Without its owner, the Secret is garbage-collected.
 /// maps.delete("colours", &Default::default()).await.unwrap();
 /// cluster.settled().await.unwrap();
 /// assert!(secrets.get_opt("colours").await.unwrap().is_none());
@@ -55,7 +57,7 @@ pub struct OperatorCluster {
 }
 
 impl Operator {
-    /// Returns the user that the operator runs as on a test cluster: the ServiceAccount that `kubewright generate` gives it.
+    /// Returns the user of the operator on a test cluster: the ServiceAccount that `kubewright generate` creates for it.
     ///
     /// ```
     /// use kubewright_operator::Operator;
@@ -67,15 +69,17 @@ impl Operator {
         Names::of(&self.name).user()
     }
 
-    /// Installs the operator on a test cluster: its CustomResourceDefinitions, the conversions of their objects, its
-    /// ServiceAccount, its roles, which are those that `kubewright generate` writes, and its webhooks, which the cluster calls
-    /// in the same process. Switches RBAC on.
+    /// Installs the operator on a test cluster: its CustomResourceDefinitions and conversions, its ServiceAccount with the
+    /// roles that `kubewright generate` writes, its webhooks and its aggregated APIs, both called in the same process. Enables
+    /// RBAC.
     ///
     /// # Errors
     ///
     /// Fails as [`install`](Self::install) does, or if the cluster rejects a role.
     pub async fn install_on(&self, cluster: &TestCluster) -> Result<(), OperatorError> {
         self.route(cluster)?;
+        #[cfg(feature = "apiserver")]
+        self.serve_apis(cluster)?;
         cluster.enable_rbac().await;
         if let Some(directory) = permissions_directory() {
             cluster.record_permissions(&self.test_user(), directory);
@@ -86,18 +90,22 @@ impl Operator {
         let model = self.model()?;
         let names = Names::of(&self.name);
         let mut rules = model.webhook_rules(&names.home, &names.webhook_service);
+        #[cfg(feature = "apiserver")]
+        rules.extend(model.apiserver_rules(&names.home, &names.apiserver));
         rules.extend(model.rules);
         let applied = roles::apply_roles(&client, &self.name, &rules).await;
         applied.map_err(OperatorError::Roles)?;
+        #[cfg(feature = "apiserver")]
+        self.register_apis(cluster).await?;
         self.apply_configurations(cluster).await
     }
 
     /// Starts a test cluster with the built-in controllers, installs the operator on it, and runs it.
     ///
     /// The operator runs as its [own ServiceAccount](Self::test_user), with the permissions of its roles, while
-    /// [`client`](TestCluster::client) stays the administrator. [`settled`](TestCluster::settled) fails once the operator is
-    /// denied a request, and names the rule to add. Programs that expect to be denied something call
-    /// [`tolerate_denied`](TestCluster::tolerate_denied).
+    /// [`client`](TestCluster::client) acts as the administrator. [`settled`](TestCluster::settled) fails if a request of the
+    /// operator is denied, and names the rule to add. Call [`tolerate_denied`](TestCluster::tolerate_denied) if the operator
+    /// expects denied requests.
     ///
     /// # Errors
     ///
@@ -106,7 +114,66 @@ impl Operator {
         self.start_on(TestCluster::start().await).await
     }
 
-    /// Does the same on a cluster that exists already, which may have objects and faults.
+    /// Starts a test cluster as [`start_test`](Self::start_test) does, with all built-in controllers, a scheduler and simulated
+    /// nodes: a Deployment of the operator becomes available, and its pods run. Requires the feature `workloads`.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::sync::Arc;
+    /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// use kube::Api;
+    /// use kubewright_controller::{Action, Context, Controller, Result};
+    /// use kubewright_operator::Operator;
+    /// use serde_json::{from_value, json};
+    ///
+    /// fn register(operator: &mut Operator) {
+    ///     operator.controller(Controller::for_::<ConfigMap>().owns::<Deployment>(), reconcile);
+    /// }
+    ///
+    /// async fn reconcile(ctx: Context<ConfigMap>, map: Arc<ConfigMap>) -> Result<Action> {
+    ///     let Some(image) = map.data.as_ref().and_then(|data| data.get("image")) else {
+    ///         return Ok(Action::done());
+    ///     };
+    ///     let labels = json!({"app": map.metadata.name});
+    ///     let deployment = json!({
+    ///         "metadata": {"name": map.metadata.name},
+    ///         "spec": {
+    ///             "selector": {"matchLabels": labels},
+    ///             "template": {
+    ///                 "metadata": {"labels": labels},
+    ///                 "spec": {"containers": [{"name": "main", "image": image}]},
+    ///             },
+    ///         },
+    ///     });
+    ///     ctx.apply_owned::<Deployment>(from_value(deployment)?).await?;
+    ///     Ok(Action::done())
+    /// }
+    ///
+    /// let cluster = Operator::new("runner", register).start_test_with_nodes(1).await.unwrap();
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+    /// let map = json!({"metadata": {"name": "web"}, "data": {"image": "nginx"}});
+    /// maps.create(&Default::default(), &from_value(map).unwrap()).await.unwrap();
+    /// cluster.settled().await.unwrap();
+    ///
+    /// let deployments: Api<Deployment> = Api::default_namespaced(cluster.client());
+    /// let status = deployments.get("web").await.unwrap().status.unwrap();
+    /// assert_eq!(status.available_replicas, Some(1));
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`install_on`](Self::install_on) and [`add_to`](Self::add_to) do.
+    #[cfg(feature = "workloads")]
+    pub async fn start_test_with_nodes(
+        self,
+        nodes: impl Into<kubewright_testing::Nodes>,
+    ) -> Result<OperatorCluster, OperatorError> {
+        let builder = TestCluster::builder().workloads().nodes(nodes);
+        self.start_on(builder.start().await).await
+    }
+
+    /// Installs and runs the operator on an existing cluster, which may have objects and faults.
     ///
     /// # Errors
     ///
@@ -125,7 +192,7 @@ impl Operator {
     }
 }
 
-/// An operator is perturbed with its definitions installed, under its own roles, and with the built-in controllers running.
+/// Perturbs an operator with its definitions installed, under its own roles, and beside the built-in controllers.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -165,6 +232,8 @@ impl Installable for Operator {
 
     fn serve(&self, cluster: &TestCluster) -> Result<(), BoxError> {
         self.route(cluster)?;
+        #[cfg(feature = "apiserver")]
+        self.serve_apis(cluster)?;
         Ok(())
     }
 

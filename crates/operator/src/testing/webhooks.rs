@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Request, Response};
 use kube::{
@@ -11,7 +10,7 @@ use kube::{
     core::{ApiResource, DynamicObject, GroupVersionKind},
 };
 use kubewright_controller::Manager;
-use kubewright_testing::{ServiceHandler, TestCluster};
+use kubewright_testing::{ServiceHandler, TestCluster, boxed_async};
 use kubewright_webhook::Webhooks;
 
 use crate::{Operator, OperatorError, names::Names};
@@ -19,10 +18,10 @@ use crate::{Operator, OperatorError, names::Names};
 /// The port of the Service.
 const PORT: u16 = 443;
 
-/// Answers the calls to the Service of the webhooks.
+/// Serves the calls to the Service of the webhooks.
 struct InProcess(Webhooks);
 
-#[async_trait]
+#[boxed_async]
 impl ServiceHandler for InProcess {
     async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
         Ok(self.0.call(request).await)
@@ -30,14 +29,14 @@ impl ServiceHandler for InProcess {
 }
 
 impl Operator {
-    /// Lets this operator answer the calls to its webhooks, and convert its objects, without sockets and certificates.
+    /// Serves the webhooks and conversions of this operator without sockets and certificates.
     pub(super) fn route(&self, cluster: &TestCluster) -> Result<(), OperatorError> {
         let webhooks = self.webhooks()?;
         if webhooks.is_empty() {
             return Ok(());
         }
         let names = Names::of(&self.name);
-        // Until the operator is added to a manager, which replaces it.
+        // Used until the operator is added to a manager, which sets its own client.
         let client = Manager::new(cluster.client_as(&names.user()));
         webhooks.set_client(client.client().clone());
         let (home, webhook_service) = (names.home, names.webhook_service);

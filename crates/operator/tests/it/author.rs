@@ -1,4 +1,4 @@
-//! An operator as its author writes it: objects, finalizers, status, events, state, watches by index.
+//! An operator from its author's perspective: objects, finalizers, status, events, state, and watches by index.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,9 +12,10 @@ use k8s_openapi::{
 use kube::{Api, CustomResource, ResourceExt, api::Patch};
 use kubewright::Schema;
 use kubewright_controller::{
-    Action, Client, Context, Controller, Error, ErrorExt, Filter, Manager, Predicate, Request,
-    Result, conditions::ConditionsExt, events::EventType,
+    Action, Client, Context, Controller, Error, ErrorExt, Filter, Group, Manager, Predicate,
+    Request, Result, conditions::ConditionsExt, events::EventType,
 };
+use kubewright_metrics::CounterVec;
 use kubewright_operator::Operator;
 use kubewright_testing::TestCluster;
 use parking_lot::Mutex;
@@ -58,7 +59,7 @@ fn api<K: kubewright_controller::Object<Scope = kube::core::NamespaceResourceSco
     Api::default_namespaced(cluster.client())
 }
 
-/// Keeps a ConfigMap for each Shop, and a sign that must be taken down.
+/// Keeps a ConfigMap for each Shop, and logs its clean-up.
 async fn keep(ctx: Context<Shop, Log>, shop: Arc<Shop>) -> Result<Action> {
     let log = ctx.state();
     let signs = ctx.finalize("example.com/sign", async |shop| {
@@ -94,7 +95,7 @@ fn keeper(log: &Log) -> Operator {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_is_kept_finalized_and_collected() {
+async fn objects_are_applied_finalized_and_collected() {
     let log = Log::default();
     let cluster = keeper(&log).start_test().await.unwrap();
     let (shops, maps) = (api::<Shop>(&cluster), api::<ConfigMap>(&cluster));
@@ -128,7 +129,7 @@ async fn an_object_is_kept_finalized_and_collected() {
     assert_eq!(events.items[0].reason.as_deref(), Some("Opened"));
     assert_eq!(events.items.len(), 1);
 
-    // Nothing is written when nothing has changed.
+    // Nothing is written if nothing has changed.
     let before = cluster.revision().await;
     let controller = cluster.manager().controller("shop").unwrap();
     controller.trigger(Request::new("default", "web"));
@@ -149,7 +150,7 @@ async fn an_object_is_kept_finalized_and_collected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cleanup_that_fails_is_tried_again_and_the_object_stays() {
+async fn a_failed_cleanup_is_retried_and_keeps_the_object() {
     let tries = Log::default();
     let counted = tries.clone();
     let operator = Operator::new("keeper", move |operator| {
@@ -185,15 +186,15 @@ async fn a_cleanup_that_fails_is_tried_again_and_the_object_stays() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_is_never_written_over_the_changes_of_others() {
+async fn a_status_does_not_overwrite_other_writers() {
     let cluster = Operator::new("keeper", |operator| {
         operator
             .api::<Shop>()
-            .controller(Controller::for_::<Shop>(), judge);
+            .controller(Controller::for_::<Shop>(), close);
     });
-    async fn judge(ctx: Context<Shop>, shop: Arc<Shop>) -> Result<Action> {
+    async fn close(ctx: Context<Shop>, shop: Arc<Shop>) -> Result<Action> {
         if shop.status.is_none() {
-            // Another controller writes its own condition after this one has read the object.
+            // Another controller writes its own condition after the object was read.
             let other = json!({"status": {"conditions": [{
                 "type": "Audited", "status": "True", "reason": "Checked", "message": "",
                 "lastTransitionTime": "2026-01-02T03:04:05Z"}]}});
@@ -219,7 +220,7 @@ async fn a_status_is_never_written_over_the_changes_of_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn conditions_and_events_have_the_time_of_the_cluster() {
+async fn conditions_and_events_use_the_clock_of_the_cluster() {
     let log = Log::default();
     let cluster = keeper(&log).start_test().await.unwrap();
     cluster.time().advance(Duration::from_secs(3 * 3600)).await;
@@ -241,7 +242,7 @@ async fn conditions_and_events_have_the_time_of_the_cluster() {
     assert!(now.duration_since(at).as_secs() < 60, "{at} at {now}");
 }
 
-/// The Shops that use a Secret.
+/// Returns the Shops that use a Secret.
 async fn users(client: Client, secret: Arc<Secret>) -> Result<Vec<Request>> {
     let filter = Filter::new().namespace(secret.namespace().unwrap_or_default());
     let shops = client
@@ -251,7 +252,7 @@ async fn users(client: Client, secret: Arc<Secret>) -> Result<Vec<Request>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watched_object_finds_its_users_by_an_index() {
+async fn watches_map_objects_to_requests_by_an_index() {
     let log = Log::default();
     let state = log.clone();
     let operator = Operator::new("keeper", move |operator| {
@@ -332,7 +333,41 @@ async fn a_predicate_of_the_main_kind_does_not_filter_owned_objects() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn errors_of_every_kind_pass_the_question_mark() {
+async fn setup_adds_runnables_health_checks_and_metrics() {
+    let log = Log::default();
+    let till = log.clone();
+    let operator = Operator::new("keeper", move |operator| {
+        operator
+            .setup(move |manager| {
+                let sold = CounterVec::new("sold_total", "Goods that were sold", []);
+                manager.registry().register(sold.clone());
+                manager.readyz().add("till", || Err("no change".into()));
+                manager.add(Group::Others, "till", move |stop| async move {
+                    sold.with([]).add(3);
+                    till.lock().push("opened".into());
+                    stop.stopping().await;
+                    till.lock().push("closed".into());
+                    Ok(())
+                })?;
+                Ok(())
+            })
+            .configure(|manager| manager.graceful_shutdown_timeout(Duration::from_secs(5)));
+    });
+    let cluster = operator.start_test().await.unwrap();
+    let manager = cluster.manager().clone();
+    while log.lock().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert!(manager.registry().encode().contains("\nsold_total 3\n"));
+    let report = manager.readyz().report("", "verbose").await;
+    assert_eq!(report.status, 500);
+    assert!(report.body.contains("[-]till failed"), "{}", report.body);
+    cluster.stop().await.unwrap();
+    assert_eq!(*log.lock(), ["opened", "closed"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_question_mark_takes_every_error() {
     async fn reconcile(ctx: Context<Shop, Log>, shop: Arc<Shop>) -> Result<Action> {
         match shop.name_any().as_str() {
             "anyhow" => Err(anyhow::anyhow!("no luck"))?,
@@ -376,7 +411,7 @@ async fn errors_of_every_kind_pass_the_question_mark() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_is_defined_later_is_reconciled_before_the_cluster_is_settled() {
+async fn settled_waits_for_kinds_that_are_defined_later() {
     let log = Log::default();
     let cluster = TestCluster::start().await;
     let manager = keeper(&log)

@@ -1,4 +1,4 @@
-//! Three versions of a kind and two conversions: in the process, in a test cluster, and over TLS. A deployed operator is in
+//! Conversion between three versions of a kind: as functions, on a test cluster, and over TLS. For a deployed operator, see
 //! [`deployed`](crate::deployed).
 
 use std::{
@@ -256,7 +256,7 @@ async fn a_test_cluster_converts_objects() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn faults_hit_the_conversions_of_an_operator() {
+async fn faults_affect_conversions() {
     let cluster = TestCluster::start().await;
     let operator = Operator::new("crew", register);
     operator.install_on(&cluster).await.unwrap();

@@ -1,5 +1,5 @@
-//! A deployed operator: the generated manifests on a cluster that enforces RBAC and calls the operator's server by its Service,
-//! over TLS, with certificates that the operator keeps.
+//! A deployed operator: the generated manifests on a cluster that enforces RBAC and calls the operator over TLS, through its
+//! Service, with certificates that the operator issues.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn register(operator: &mut Operator) {
         });
 }
 
-/// The objects that `kubewright generate yaml` writes, in their order.
+/// Returns the objects that `kubewright generate yaml` writes, in order.
 fn manifests(model: &Model) -> Vec<Value> {
     let settings = Settings {
         name: "crew".into(),
@@ -75,7 +75,7 @@ async fn create(cluster: &TestCluster, object: &Value) {
     assert!(created.is_ok(), "{}: {:?}", types.kind, created.err());
 }
 
-/// Returns the argument of the Deployment's container with a flag.
+/// Returns the value of a flag in the arguments of the Deployment's container.
 fn argument(objects: &[Value], flag: &str) -> String {
     let deployment = objects.iter().find(|it| it["kind"] == "Deployment");
     let container = &deployment.unwrap()["spec"]["template"]["spec"]["containers"][0];
@@ -86,7 +86,7 @@ fn argument(objects: &[Value], flag: &str) -> String {
     values.next().expect("the flag").to_owned()
 }
 
-/// Runs the operator in the place of the Deployment's pod, as its ServiceAccount.
+/// Runs the operator in place of the Deployment's pod, as its ServiceAccount.
 async fn run(cluster: &TestCluster, service: &str) -> RunningManager {
     let operator = Operator::new("crew", register);
     let client = cluster.client_as(USER);
@@ -105,7 +105,7 @@ async fn run(cluster: &TestCluster, service: &str) -> RunningManager {
     cluster.run(&manager)
 }
 
-/// Waits until the operator has told the cluster whom to trust.
+/// Waits until the operator has written a `caBundle`.
 async fn trusted<K>(cluster: &TestCluster, name: &str, pointer: &str)
 where
     K: Resource<DynamicType = ()>
@@ -139,7 +139,7 @@ async fn a_deployed_operator_defaults_validates_and_converts() {
     let captains: Api<v1::Captain> = Api::default_namespaced(cluster.client());
     let how = PostParams::default();
 
-    // Nothing is stored unreviewed while the operator is not there.
+    // Requests fail while the operator is not available.
     let early = captains.create(&how, &captain("early", "")).await;
     let message = early.unwrap_err().to_string();
     assert!(message.contains("failed calling webhook"), "{message}");
@@ -168,17 +168,17 @@ async fn a_deployed_operator_defaults_validates_and_converts() {
     let how = PatchParams::default();
     newest.patch("ahab", &how, &patch).await.unwrap();
     assert_eq!(captains.get("ahab").await.unwrap().spec.ship, "pequod");
-    // A request for another version is reviewed too.
+    // Requests for other versions are reviewed too.
     let patch = Patch::Merge(json!({"spec": {"vessels": ["titanic"]}}));
     let wrong = newest.patch("ahab", &how, &patch).await.unwrap_err();
     assert!(wrong.to_string().contains("sinks"), "{wrong}");
 
-    // Installing the CRDs once more leaves the conversion to the deployed operator.
+    // Installing the CRDs again keeps the conversion webhook.
     let again = Operator::new("crew", register);
     again.install(cluster.client()).await.unwrap();
     assert_eq!(newest.get("ahab").await.unwrap().spec.vessels, ["pequod"]);
 
-    // The generated roles were enough.
+    // The generated roles were sufficient.
     assert_eq!(cluster.denied_permissions(USER), []);
     running.stop().await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Installing an operator on a test cluster: its definitions, its roles, and errors that are sentences.
+//! Installation of an operator on a test cluster: definitions, roles and error messages.
 
 use k8s_openapi::api::{
     core::v1::{ConfigMap, Secret, ServiceAccount},
@@ -31,7 +31,7 @@ fn operator() -> Operator {
 }
 
 #[tokio::test]
-async fn the_roles_of_an_operator_are_applied_with_it() {
+async fn installing_applies_the_roles() {
     let cluster = operator().start_test().await.unwrap();
     let client = cluster.client();
     let roles: Api<ClusterRole> = Api::all(client.clone());
@@ -57,7 +57,7 @@ async fn the_roles_of_an_operator_are_applied_with_it() {
     assert_eq!(binding.role_ref.name, "market-manager-role");
     let subject = &binding.subjects.unwrap()[0];
     assert_eq!(subject.name, "market-controller-manager");
-    // A rule for one namespace is a role there.
+    // A rule for one namespace becomes a role in it.
     let roles: Api<Role> = Api::namespaced(client.clone(), "vault");
     let rules = roles.get("market-manager-role").await.unwrap().rules;
     assert_eq!(
@@ -70,7 +70,7 @@ async fn the_roles_of_an_operator_are_applied_with_it() {
 }
 
 #[tokio::test]
-async fn an_operator_that_cannot_be_installed_says_so_in_a_sentence() {
+async fn installation_errors_are_sentences() {
     let cluster = TestCluster::start().await;
     let refused = Fault::refuse(403, "Forbidden", "definitions are forbidden");
     cluster.faults().inject(
@@ -81,7 +81,7 @@ async fn an_operator_that_cannot_be_installed_says_so_in_a_sentence() {
     let error = operator().start_on(cluster).await.err().unwrap();
     let sentence = "cannot install stalls.example.com: definitions are forbidden";
     assert_eq!(error.to_string(), sentence);
-    // `unwrap` shows it so too.
+    // `unwrap` prints the same sentence.
     assert_eq!(format!("{error:?}"), sentence);
 
     let cluster = TestCluster::start().await;
@@ -97,7 +97,7 @@ async fn an_operator_that_cannot_be_installed_says_so_in_a_sentence() {
 }
 
 #[test]
-fn a_perturbed_operator_that_cannot_be_installed_says_so_in_a_sentence() {
+fn installation_errors_of_perturbed_operators_are_sentences() {
     let unfinished = || {
         Operator::new("market", |operator| {
             operator

@@ -12,7 +12,7 @@ use kubewright_operator::Operator;
 use serde_json::Value;
 use tracing_subscriber::layer::SubscriberExt;
 
-/// Collects what is written.
+/// Collects the output.
 #[derive(Clone, Default)]
 struct Sink(Arc<Mutex<Vec<u8>>>);
 
@@ -35,15 +35,15 @@ fn register(operator: &mut Operator) {
     operator.controller(Controller::for_::<ConfigMap>(), reconcile);
 }
 
-// One thread, so that everything is logged where the subscriber is.
+// A single thread, so that all events reach the subscriber.
 #[tokio::test(flavor = "current_thread")]
-async fn a_failed_reconcile_is_logged_under_the_keys_of_controller_runtime() {
+async fn failed_reconciles_are_logged_with_the_keys_of_controller_runtime() {
     let sink = Sink::default();
     let writer = sink.clone();
     let lines = tracing_subscriber::fmt::layer()
         .json()
         .with_writer(move || writer.clone());
-    // With one subscriber only, a thread of another test that has none could decide that nobody is interested.
+    // With only one subscriber, a thread of another test without one could cache that nothing is interested in the event.
     let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(lines));
     let cluster = Operator::new("keeper", register)
@@ -57,7 +57,7 @@ async fn a_failed_reconcile_is_logged_under_the_keys_of_controller_runtime() {
     cluster.settled().await.unwrap();
 
     let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
-    // The formatter of tracing-subscriber writes the name of the span under the same key, last.
+    // The formatter of tracing-subscriber writes the name of the span under the same key, in last place.
     let failed = text
         .lines()
         .find(|line| line.contains("\"level\":\"ERROR\"") && line.contains("\"name\":\"colours\""));

@@ -1,8 +1,9 @@
-//! An operator from outside: what its author writes, and conversion in the process, in a test cluster, and over TLS.
+//! The public API of operators, and conversion as functions, on a test cluster, and over TLS.
 
 // The derive refers to `::kubewright`.
 extern crate kubewright_resource as kubewright;
 
+mod aggregated;
 mod author;
 mod conversion;
 mod deployed;

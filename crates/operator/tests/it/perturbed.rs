@@ -104,7 +104,7 @@ async fn story(world: World) {
 }
 
 #[test]
-fn an_operator_with_custom_kinds_is_perturbed_in_one_line() {
+fn operators_with_custom_kinds_can_be_perturbed() {
     let collected = |state: &State| match state.of("deployments.apps").count() {
         1 => Ok(()),
         count => Err(format!("{count} deployments")),
@@ -117,7 +117,7 @@ fn an_operator_with_custom_kinds_is_perturbed_in_one_line() {
 }
 
 #[test]
-fn an_operator_that_writes_for_ever_is_named_as_such() {
+fn an_operator_that_never_settles_is_named() {
     let restless = || {
         Operator::new("site", |operator| {
             let count = async |ctx: Context<Site>, site: Arc<Site>| {
@@ -136,14 +136,14 @@ fn an_operator_that_writes_for_ever_is_named_as_such() {
     assert!(reason.starts_with("site ("), "{reason}");
     assert!(
         reason
-            .contains(" runs) writes for ever: PUT /apis/example.com/v1/namespaces/default/sites/"),
+            .contains(" runs) writes forever: PUT /apis/example.com/v1/namespaces/default/sites/"),
         "{reason}"
     );
 }
 
 #[test]
-fn an_operator_that_acts_on_a_stale_cache_for_a_while_comes_to_rest() {
-    // Without a finalizer, the cache still shows a deleted owner, whose objects are garbage.
+fn an_operator_recovers_from_a_stale_cache() {
+    // Without a finalizer, the cache still shows the deleted owner, so the new objects are garbage.
     let keeper = || {
         Operator::new("keeper", |operator| {
             let keep = async |ctx: Context<ConfigMap>, map: Arc<ConfigMap>| {

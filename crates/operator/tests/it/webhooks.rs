@@ -113,7 +113,7 @@ fn two_webhooks_at_one_path_are_an_error() {
 }
 
 #[tokio::test]
-async fn objects_are_defaulted_and_validated_from_the_first_request() {
+async fn webhooks_review_the_first_request() {
     let cluster = Operator::new("web", register).start_test().await.unwrap();
     let made = create(&cluster, &site("home", "Home", None)).await.unwrap();
     assert_eq!(made.spec.theme.as_deref(), Some("plain"));
@@ -143,7 +143,7 @@ async fn objects_are_defaulted_and_validated_from_the_first_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn faults_of_webhooks_are_one_line() {
+async fn webhook_faults_can_be_injected() {
     let cluster = Operator::new("web", register).start_test().await.unwrap();
     let path = "/validate-web-example-com-v1-site";
     let site = site("a", "A", None);
@@ -175,7 +175,7 @@ async fn faults_of_webhooks_are_one_line() {
 }
 
 #[test]
-fn a_perturbed_operator_answers_its_webhooks() {
+fn perturbed_operators_serve_their_webhooks() {
     let story = |world: World| async move {
         create(world.cluster(), &site("a", "A", None))
             .await

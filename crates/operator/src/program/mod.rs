@@ -1,9 +1,17 @@
 //! The program around an operator: flags, logs, health, metrics, leader election, signals.
 //!
-//! Without a command it runs until it receives SIGINT or SIGTERM. The hidden flag `--until-stdin-closes` also stops it when
-//! its standard input is closed, so that it never outlives the process that started it. It serves
-//! its webhooks, with a certificate from `--webhook-cert-path` or one that it issues. `describe` prints the [`Model`](crate::Model) as JSON and needs no cluster; `install` installs the
-//! CustomResourceDefinitions.
+//! Without a command, the program runs until it receives SIGINT or SIGTERM. The hidden flag `--until-stdin-closes` also stops it
+//! when its standard input is closed, so that it does not outlive its parent process. It serves its webhooks with a certificate
+//! from `--webhook-cert-path`, or one that it issues. `describe` prints the [`Model`](crate::Model) as JSON without a cluster;
+//! `install` installs the CustomResourceDefinitions.
+
+#[cfg(feature = "apiserver")]
+mod apiserver;
+#[cfg(feature = "apiserver")]
+mod apiserver_options;
+#[cfg(feature = "apiserver")]
+mod apiserver_store;
+mod metrics;
 
 use std::{
     error::Error,
@@ -24,18 +32,22 @@ use kubewright_webhook::{Certificates, ManagedCertificates, WebhookServer, Webho
 use tokio::net::TcpListener;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::{Operator, log::log_lines, names::Names};
+use crate::{
+    Operator,
+    log::{RunLines, log_lines},
+    names::Names,
+};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The file that holds the namespace a pod runs in.
+/// The file with the namespace of a pod.
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/// The hidden flag for programs that start this one.
+/// The hidden flag for programs that start this one as a child process.
 const UNTIL_STDIN_CLOSES: &str = "until-stdin-closes";
 
-/// The variable with the directory that tests write the permissions to which their operators needed. `kubewright audit rbac`
-/// sets it.
+/// The environment variable with the directory to which tests write the permissions that their operators needed. Set by
+/// `kubewright audit rbac`.
 #[cfg(feature = "testing")]
 const PERMISSIONS: &str = "KUBEWRIGHT_PERMISSIONS";
 
@@ -44,6 +56,16 @@ const WEBHOOK_BIND_ADDRESS: &str = "webhook-bind-address";
 
 /// The flag for the directory of their certificate.
 const WEBHOOK_CERT_PATH: &str = "webhook-cert-path";
+
+/// The flags for the names of the files in it.
+const WEBHOOK_CERT_NAME: &str = "webhook-cert-name";
+const WEBHOOK_CERT_KEY: &str = "webhook-cert-key";
+
+/// The flag for the authorities of the clients of the webhooks.
+const WEBHOOK_CLIENT_CA: &str = "webhook-client-ca";
+
+/// The flag for HTTP/2.
+const ENABLE_HTTP2: &str = "enable-http2";
 
 /// The flag for the Service that certificates are issued for.
 const WEBHOOK_SERVICE: &str = "webhook-service";
@@ -67,9 +89,9 @@ pub fn main(name: &'static str, register: fn(&mut Operator)) -> ExitCode {
     execute(&matches, Operator::new(name, register))
 }
 
-/// Runs an operator that has flags of its own, beside those of every operator.
+/// Runs an operator that has its own flags, in addition to those of every operator.
 ///
-/// All flags need defaults: the tool calls the program without them to learn what it consists of.
+/// All flags need defaults: the tool runs the program without flags to describe it.
 ///
 /// ```no_run
 /// use std::process::ExitCode;
@@ -106,8 +128,12 @@ fn execute(matches: &ArgMatches, operator: Operator) -> ExitCode {
         Some("install") => in_runtime(async { Ok(operator.install(client(&flags).await?).await?) }),
         _ => {
             let until_stdin_closes = matches.get_flag(UNTIL_STDIN_CLOSES);
-            let webhook = WebhookFlags::from_matches(matches);
-            in_runtime(run(operator, flags, webhook, until_stdin_closes))
+            let servers = ServerFlags {
+                webhook: WebhookFlags::from_matches(matches),
+                #[cfg(feature = "apiserver")]
+                apiserver: apiserver::ApiServerFlags::from_matches(matches),
+            };
+            in_runtime(run(operator, flags, servers, until_stdin_closes))
         }
     };
     match ended {
@@ -119,12 +145,12 @@ fn execute(matches: &ArgMatches, operator: Operator) -> ExitCode {
     }
 }
 
-/// Returns the command line with flags of the operator's own.
+/// Returns the command line with the operator's own flags.
 fn with_flags<F: Args>(name: &'static str) -> Command {
     about(F::augment_args(command(name)), name)
 }
 
-/// Replaces the description, which adding flags takes from the documentation of their type.
+/// Replaces the description, since the flags' type overwrites it with its documentation.
 fn about(command: Command, name: &'static str) -> Command {
     command
         .about(format!("Runs the operator {name}"))
@@ -133,7 +159,10 @@ fn about(command: Command, name: &'static str) -> Command {
 
 fn command(name: &'static str) -> Command {
     let flags = ManagerFlags::augment_args(Command::new(name));
-    about(flags, name)
+    let command = about(flags, name);
+    #[cfg(feature = "apiserver")]
+    let command = apiserver::arguments(command);
+    command
         .arg(
             Arg::new(UNTIL_STDIN_CLOSES)
                 .long(UNTIL_STDIN_CLOSES)
@@ -152,7 +181,39 @@ fn command(name: &'static str) -> Command {
                 .long(WEBHOOK_CERT_PATH)
                 .value_name("DIRECTORY")
                 .value_parser(value_parser!(PathBuf))
-                .help("The directory with tls.crt and tls.key of the webhooks. Without it a pod issues certificates and keeps them in a Secret"),
+                .help("The directory with tls.crt and tls.key of the webhooks. Without it, the operator issues certificates in a pod and stores them in a Secret"),
+        )
+        .arg(
+            Arg::new(WEBHOOK_CERT_NAME)
+                .long(WEBHOOK_CERT_NAME)
+                .value_name("FILE")
+                .default_value("tls.crt")
+                .help("The name of the certificate in that directory"),
+        )
+        .arg(
+            Arg::new(WEBHOOK_CERT_KEY)
+                .long(WEBHOOK_CERT_KEY)
+                .value_name("FILE")
+                .default_value("tls.key")
+                .help("The name of the key in that directory"),
+        )
+        .arg(
+            Arg::new(WEBHOOK_CLIENT_CA)
+                .long(WEBHOOK_CLIENT_CA)
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Require clients of the webhooks to present a certificate of one of the authorities in this PEM file"),
+        )
+        .arg(
+            Arg::new(ENABLE_HTTP2)
+                .long(ENABLE_HTTP2)
+                .value_name("BOOL")
+                .value_parser(value_parser!(bool))
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_value("true")
+                .default_missing_value("true")
+                .help("Offer HTTP/2 to clients of the webhooks"),
         )
         .arg(
             Arg::new(WEBHOOK_SERVICE)
@@ -170,24 +231,41 @@ fn command(name: &'static str) -> Command {
         )
 }
 
+/// The flags of the servers that the cluster calls.
+struct ServerFlags {
+    webhook: WebhookFlags,
+    #[cfg(feature = "apiserver")]
+    apiserver: apiserver::ApiServerFlags,
+}
+
 /// The flags of the webhooks.
 struct WebhookFlags {
     address: String,
     directory: Option<PathBuf>,
+    /// The names of the certificate and of the key.
+    files: (String, String),
+    client_ca: Option<PathBuf>,
+    http2: bool,
     service: Option<String>,
 }
 
 impl WebhookFlags {
     fn from_matches(matches: &ArgMatches) -> Self {
-        let address = matches.get_one::<String>(WEBHOOK_BIND_ADDRESS);
+        let text = |flag: &str| {
+            let given = matches.get_one::<String>(flag);
+            given.cloned().unwrap_or_default()
+        };
         Self {
-            address: address.cloned().unwrap_or_default(),
+            address: text(WEBHOOK_BIND_ADDRESS),
             directory: matches.get_one(WEBHOOK_CERT_PATH).cloned(),
+            files: (text(WEBHOOK_CERT_NAME), text(WEBHOOK_CERT_KEY)),
+            client_ca: matches.get_one(WEBHOOK_CLIENT_CA).cloned(),
+            http2: matches.get_one(ENABLE_HTTP2).copied().unwrap_or(true),
             service: matches.get_one(WEBHOOK_SERVICE).cloned(),
         }
     }
 
-    /// Returns the source of the certificate: a directory, or in a pod the operator itself.
+    /// Returns the source of the certificate: a directory, or in a pod a Secret.
     fn certificates(
         &self,
         operator: &Operator,
@@ -215,13 +293,24 @@ impl WebhookFlags {
         if webhooks.is_empty() {
             return Ok(());
         }
+        let (certificate, key) = self.files;
         let certificates = source.map(|source| match source {
-            Source::Directory(directory) => Certificates::directory(directory),
+            Source::Directory(directory) => {
+                Certificates::directory(directory).file_names(certificate, key)
+            }
             Source::Managed(managed) => Certificates::managed(managed.clock(manager.clock())),
         });
         match (bind_address(&self.address), certificates) {
             (Some(address), Some(certificates)) => {
-                let server = WebhookServer::new(webhooks, certificates);
+                let mut server = WebhookServer::new(webhooks, certificates);
+                if let Some(path) = &self.client_ca {
+                    let pem = std::fs::read(path)
+                        .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+                    server = server.client_ca(pem);
+                }
+                if !self.http2 {
+                    server = server.without_http2();
+                }
                 server.add_to(manager, listen(&address).await?)?;
             }
             _ => tracing::info!("webhooks disabled: no certificate or address given"),
@@ -265,7 +354,7 @@ async fn client(flags: &ManagerFlags) -> Result<Client, BoxError> {
 async fn run(
     operator: Operator,
     flags: ManagerFlags,
-    webhook: WebhookFlags,
+    servers: ServerFlags,
     until_stdin_closes: bool,
 ) -> Result<(), BoxError> {
     init_logging(&flags)?;
@@ -277,11 +366,14 @@ async fn run(
         }
     };
     let client = client(&flags).await?;
+    let webhook = servers.webhook;
+    #[cfg(feature = "apiserver")]
+    let apis = servers.apiserver.server(&operator, &client).await?;
     let (webhooks, source) = (
         operator.webhooks()?,
         webhook.certificates(&operator, &client)?,
     );
-    let mut builder = Manager::builder(client);
+    let mut builder = Manager::builder(client.clone()).name(operator.name());
     if flags.leader_elect {
         let id = flags.leader_election_id.clone();
         let lease = id.unwrap_or_else(|| operator.name().to_owned());
@@ -295,18 +387,21 @@ async fn run(
     }
     let manager = operator.build(builder)?;
     webhook.serve(webhooks.clone(), source, &manager).await?;
+    #[cfg(feature = "apiserver")]
+    if let Some(apis) = apis {
+        apis.add_to(&manager)?;
+    }
     if let Some(address) = flags.health_probe_bind_address() {
         manager.serve(listen(&address).await?, manager.health_routes())?;
     }
-    if let Some(address) = flags.metrics_bind_address() {
-        let routes = manager.routes();
-        let routes = routes.debug("/debug/webhooks", move || webhooks.debug_reviews());
-        manager.serve(listen(&address).await?, routes)?;
-    }
+    let routes = manager.routes();
+    let routes = routes.debug("/debug/webhooks", move || webhooks.debug_reviews());
+    metrics::serve(&manager, &flags, routes, client).await?;
+    manager.report_runs()?;
     Ok(manager.run(stop).await?)
 }
 
-/// Writes log lines to standard error in the format the flags choose.
+/// Initializes logging to standard error in the format that the flags select.
 fn init_logging(flags: &ManagerFlags) -> Result<(), BoxError> {
     let filter: Targets = flags
         .log_level
@@ -318,6 +413,7 @@ fn init_logging(flags: &ManagerFlags) -> Result<(), BoxError> {
     tracing_subscriber::registry()
         .with(filter)
         .with(lines)
+        .with(RunLines)
         .try_init()?;
     Ok(())
 }
@@ -333,7 +429,7 @@ fn pod_namespace() -> String {
     namespace_of_pod().unwrap_or_else(|| "default".to_owned())
 }
 
-/// Returns the namespace that this pod runs in; nothing outside a pod.
+/// Returns the namespace of this pod; `None` outside a pod.
 fn namespace_of_pod() -> Option<String> {
     let name = std::fs::read_to_string(NAMESPACE_FILE).ok()?;
     Some(name.trim().to_owned())
@@ -377,7 +473,7 @@ async fn stdin_closed() {
 mod tests {
     use super::*;
 
-    /// Documentation that is not for users.
+    /// Documentation that must not appear in the help.
     #[derive(clap::Args)]
     struct Flags {
         /// Domain of all hosts.
@@ -386,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn help_describes_the_program_and_not_the_types_of_its_flags() {
+    fn help_describes_the_program_not_the_type_of_its_flags() {
         for mut command in [command("shop"), with_flags::<Flags>("shop")] {
             let help = command.render_long_help().to_string();
             assert!(help.starts_with("Runs the operator shop\n"), "{help}");
@@ -396,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_an_operator_are_parsed_beside_the_usual_ones() {
+    fn custom_flags_are_parsed_with_the_standard_ones() {
         let args = ["shop", "--domain", "example.org", "--leader-elect"];
         let matches = with_flags::<Flags>("shop").get_matches_from(args);
         let flags = Flags::from_arg_matches(&matches).unwrap();
