@@ -55,8 +55,9 @@ mod rust_text;
 mod templates;
 
 pub use commands::{
-    AddApi, AddController, AddVersion, AddWebhook, Dependency, Edit, GitReference, License,
-    MoveStorage, NewProject, Package, PartState, PartStatus, Remove, status,
+    AddAggregatedApi, AddApi, AddController, AddSubresource, AddVersion, AddWebhook, Dependency,
+    Edit, GitReference, License, MoveStorage, NewProject, Package, PartState, PartStatus, Remove,
+    status,
 };
 pub use error::Error;
 pub use import_crd::{ImportError, Module, SharedModules, import_crds, import_crds_together};
@@ -64,4 +65,7 @@ pub use import_kubebuilder::{ImportProject, Imported, rbac_markers};
 pub use manifests::{ManifestError, parse_manifests};
 pub use names::Gvk;
 pub use plan::{Change, Edits, Paste, Plan, finish_interrupted};
-pub use project::{PROJECT_FILE, Project, Resource, WebhookCertificates, Webhooks};
+pub use project::{
+    Aggregated, ObjectData, PROJECT_FILE, Project, Resource, SubresourceType, WebhookCertificates,
+    Webhooks,
+};

@@ -219,6 +219,26 @@ pub(crate) fn check_kind(kind: &str) -> Result<(), Error> {
     Ok(())
 }
 
+/// Checks the name of a subresource.
+pub(crate) fn check_subresource(name: &str) -> Result<(), Error> {
+    let good = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.len() <= 63
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    match good {
+        false => Err(Error::new(
+            format_args!("{name:?} cannot be the name of a subresource"),
+            "use small letters and digits, and begin with a letter",
+        )),
+        true if matches!(name, "status" | "scale") => Err(Error::new(
+            format_args!("{name:?} follows from the type"),
+            "use `status` or `scale` of #[kube(...)]",
+        )),
+        true => Ok(()),
+    }
+}
+
 /// Checks a plural, such as `captains`.
 pub(crate) fn check_plural(plural: &str) -> Result<(), Error> {
     match is_dns1035_label(plural).is_empty() {

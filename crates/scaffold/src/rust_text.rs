@@ -70,6 +70,21 @@ pub(crate) fn insert_among(source: &str, begins: &[&str], line: &str) -> String 
     out
 }
 
+/// Returns the source with a line inserted before a line with this content, with its indentation, or `None` if there is none.
+pub(crate) fn insert_before(source: &str, anchor: &str, line: &str) -> Option<String> {
+    let mut out = String::with_capacity(source.len() + line.len() + 8);
+    let mut found = false;
+    for text in source.split_inclusive('\n') {
+        if !found && text.trim() == anchor {
+            let indent = &text[..text.len() - text.trim_start().len()];
+            out.push_str(&format!("{indent}{line}\n"));
+            found = true;
+        }
+        out.push_str(text);
+    }
+    found.then_some(out)
+}
+
 /// Returns the source without a line with this content, ignoring indentation, or `None` if there is none.
 pub(crate) fn remove_line(source: &str, line: &str) -> Option<String> {
     let at = source

@@ -34,6 +34,19 @@ templates! {
     WEBHOOK_TEST = "webhook_test.rs",
     DEFAULTER_TEST = "defaulter_test.rs",
     VALIDATOR_TEST = "validator_test.rs",
+    README_APISERVER = "README_apiserver.md",
+    APISERVER_MOD = "apiserver_mod.rs",
+    APISERVER_STORAGE = "apiserver_storage.rs",
+    APISERVER_STORE = "apiserver_store.rs",
+    AGGREGATED_CONTROLLER_TEST = "aggregated_controller_test.rs",
+    APISERVER_TEST = "apiserver_test.rs",
+    SUBRESOURCE_OBJECT = "subresource_object.rs",
+    SUBRESOURCE_LOG = "subresource_log.rs",
+    SUBRESOURCE_UPDATE = "subresource_update.rs",
+    SUBRESOURCE_CREATE = "subresource_create.rs",
+    SUBRESOURCE_EXEC = "subresource_exec.rs",
+    SUBRESOURCE_PORT_FORWARD = "subresource_port_forward.rs",
+    SUBRESOURCE_TEST = "subresource_test.rs",
 }
 
 /// The values of a template.

@@ -78,16 +78,28 @@ impl AddApi {
             return add.plan(project);
         }
         let resource = self.checked(project)?;
+        let (group, version) = (&resource.group, &resource.version);
+        let mut served = project
+            .resources
+            .iter()
+            .filter(|one| one.aggregated.is_some());
+        if served.any(|one| (&one.group, &one.version) == (group, version)) {
+            return Err(Error::new(
+                format_args!("the program serves {group}/{version} itself"),
+                "a group version is served by one server; choose another group or version, or use --aggregated",
+            ));
+        }
         let mut file = project.file().clone();
         let mut recorded = resource.clone();
         types(&mut plan, project, &resource, self.force)?;
+        registration::register(&mut plan, &register_line(&resource))?;
         if self.controller {
             let name = plain(&resource.kind_module()).to_owned();
             let target = targets::Target::own(&resource);
             controller::write(&mut plan, &name, &target, &[], self.force)?;
             plan.put(
                 &test_path(&name),
-                controller::test(project, &resource),
+                controller::test(project, &resource, &name),
                 self.force,
             )?;
             recorded.controllers.push(name);
@@ -111,6 +123,12 @@ impl AddApi {
         };
         if known.iter().any(|one| one.version == *version) {
             return Ok(None);
+        }
+        if first.aggregated.is_some() {
+            return Err(Error::new(
+                format_args!("the program serves {kind} itself"),
+                "write its other versions by hand, and add them with Kind::versions",
+            ));
         }
         if self.namespaced != first.namespaced {
             let (scope, flag) = match first.namespaced {
@@ -139,7 +157,7 @@ impl AddApi {
     }
 
     /// Returns the entry for the project file, if the kind can be added.
-    fn checked(&self, project: &Project) -> Result<Resource, Error> {
+    pub(super) fn checked(&self, project: &Project) -> Result<Resource, Error> {
         let Gvk {
             group,
             version,
@@ -197,12 +215,13 @@ impl AddApi {
             controllers: Vec::new(),
             owns: BTreeMap::new(),
             webhooks: Default::default(),
+            aggregated: None,
         })
     }
 }
 
-/// Adds the types of a kind, its modules, its registration and its sample.
-fn types(
+/// Adds the types of a kind, its modules and its sample.
+pub(super) fn types(
     plan: &mut Plan,
     project: &Project,
     resource: &Resource,
@@ -213,7 +232,8 @@ fn types(
         kind_source(project, resource),
         force,
     )?;
-    modules(plan, project, resource)?;
+    let full = project.full_group(&resource.group);
+    declare_modules(plan, &full, resource, &reexport_line(resource))?;
     plan.put(&resource.sample_path(), sample(project, resource), force)
 }
 
@@ -229,6 +249,17 @@ pub(super) fn modules(
 
 /// Like [`modules`], for a kind with a full group name and another re-export.
 pub(crate) fn modules_of(
+    plan: &mut Plan,
+    full_group: &str,
+    resource: &Resource,
+    reexport: &str,
+) -> Result<(), Error> {
+    declare_modules(plan, full_group, resource, reexport)?;
+    registration::register(plan, &register_line(resource))
+}
+
+/// Adds the modules that contain a kind.
+fn declare_modules(
     plan: &mut Plan,
     full_group: &str,
     resource: &Resource,
@@ -254,8 +285,7 @@ pub(crate) fn modules_of(
         &kind,
         &values.fill(templates::VERSION_MOD),
     )?;
-    registration::reexport(plan, &version_mod, reexport)?;
-    registration::register(plan, &register_line(resource))
+    registration::reexport(plan, &version_mod, reexport)
 }
 
 pub(super) fn register_line(resource: &Resource) -> String {

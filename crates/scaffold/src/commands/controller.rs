@@ -3,7 +3,7 @@
 use crate::{
     Error,
     commands::{
-        api, registration,
+        api, features, registration,
         targets::{self, Target},
     },
     names::{self, Gvk},
@@ -73,12 +73,6 @@ impl AddController {
         }
         let mut plan = Plan::new(project.root());
         write(&mut plan, &name, &target, &owned, self.force)?;
-        if target.resource.api {
-            let test = test_path(&name);
-            if plan.read(&test)?.is_none() {
-                plan.create(&test, self::test(project, &target.resource))?;
-            }
-        }
         let mut file = project.file().clone();
         let mut resource = project
             .matching(
@@ -91,7 +85,14 @@ impl AddController {
         if !resource.controllers.contains(&name) {
             resource.controllers.push(name.clone());
         }
-        resource.owns.insert(name, self.owns.clone());
+        resource.owns.insert(name.clone(), self.owns.clone());
+        let test = test_path(&name);
+        if target.resource.api && plan.read(&test)?.is_none() {
+            plan.create(&test, self::test(project, &resource, &name))?;
+            if runs_pods(&resource, &name) {
+                features::enable_in_tests(&mut plan, "workloads")?;
+            }
+        }
         file.put(&resource);
         plan.set(PROJECT_FILE, Some(file.written()))?;
         Ok(plan)
@@ -124,6 +125,7 @@ fn write_source(plan: &mut Plan, name: &str, source: String, force: bool) -> Res
         &module,
         templates::CONTROLLER_MOD,
     )?;
+    registration::declare(plan, "src/lib.rs", "controller", "")?;
     registration::register(plan, &register_line(name))
 }
 
@@ -176,8 +178,28 @@ fn filled(name: &str, target: &Target, owned: &[Target], template: &str) -> Stri
 }
 
 /// Returns the scaffolded test of a controller.
-pub(super) fn test(project: &Project, resource: &Resource) -> String {
-    api::values(project, resource).fill(templates::TEST)
+pub(super) fn test(project: &Project, resource: &Resource, name: &str) -> String {
+    let template = match resource.aggregated {
+        Some(_) => templates::AGGREGATED_CONTROLLER_TEST,
+        None => templates::TEST,
+    };
+    let start = match runs_pods(resource, name) {
+        true => "start_test_with_nodes(1)",
+        false => "start_test()",
+    };
+    api::values(project, resource)
+        .with("start", start)
+        .fill(template)
+}
+
+/// Reports whether a controller owns objects that pods are made of.
+fn runs_pods(resource: &Resource, name: &str) -> bool {
+    let mut owned = resource.owns.get(name).into_iter().flatten();
+    owned.any(|kind| match kind.group.as_str() {
+        "apps" | "batch" => true,
+        "" | "core" => matches!(kind.kind.as_str(), "Pod" | "ReplicationController"),
+        _ => false,
+    })
 }
 
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `new` | `new`, `init` |
 //! | `api` | `create api`, `add api` |
+//! | `aggregated`, `subresource` | `create api --aggregated`, `create subresource` |
 //! | `controller` | `add controller` |
 //! | `version` | `add version` |
 //! | `webhook` | `create webhook`, `add webhook` |
@@ -12,11 +13,13 @@
 //! | `dependency`, `package`, `kube_attribute` | parts of these: entries of `Cargo.toml`, `#[kube(...)]` |
 //! | `status` | `status` |
 
+mod aggregated;
 pub(crate) mod api;
 pub(crate) mod controller;
 mod conversion;
 mod dependency;
 mod edit;
+mod features;
 mod kube_attribute;
 mod new;
 mod package;
@@ -24,10 +27,12 @@ pub(crate) mod registration;
 mod remove;
 mod status;
 mod storage;
+mod subresource;
 pub(crate) mod targets;
 mod version;
 mod webhook;
 
+pub use aggregated::AddAggregatedApi;
 pub use api::AddApi;
 pub use controller::AddController;
 pub use dependency::{Dependency, GitReference};
@@ -37,5 +42,6 @@ pub use package::{License, Package};
 pub use remove::Remove;
 pub use status::{PartState, PartStatus, status};
 pub use storage::MoveStorage;
+pub use subresource::AddSubresource;
 pub use version::AddVersion;
 pub use webhook::AddWebhook;

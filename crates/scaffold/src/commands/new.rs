@@ -48,6 +48,20 @@ impl NewProject {
     ///
     /// Fails if a name is not valid, or if the directory has a project already.
     pub fn plan(&self, root: &Path) -> Result<Plan, Error> {
+        self.plan_of(root, &OPERATOR)
+    }
+
+    /// Plans the project of an API server, to which kinds are added with [`AddAggregatedApi`](crate::AddAggregatedApi). It differs in
+    /// its first modules only: either project can have controllers and kinds that it serves itself.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`plan`](Self::plan) does.
+    pub fn plan_apiserver(&self, root: &Path) -> Result<Plan, Error> {
+        self.plan_of(root, &API_SERVER)
+    }
+
+    fn plan_of(&self, root: &Path, contents: &Contents) -> Result<Plan, Error> {
         names::check_project(&self.name)?;
         names::check_domain(&self.domain)?;
         if root.join(PROJECT_FILE).exists() {
@@ -69,7 +83,11 @@ impl NewProject {
             .with("name", &self.name)
             .with("crate", self.name.replace('-', "_"))
             .with("kubewright", self.kubewright.manifest_keys())
-            .with("install_arguments", self.kubewright.install_arguments());
+            .with("install_arguments", self.kubewright.install_arguments())
+            .with("features", contents.features)
+            .with("module", contents.module)
+            .with("and_controllers", contents.and_controllers)
+            .with("program", contents.program);
         let mut plan = Plan::new(root);
         let file = File::new(&self.name, &self.domain, self.namespaced);
         plan.create(PROJECT_FILE, file.written())?;
@@ -79,7 +97,7 @@ impl NewProject {
             ("src/main.rs", templates::MAIN),
             ("src/lib.rs", templates::LIB),
             ("src/api/mod.rs", templates::API_MOD),
-            ("src/controller/mod.rs", templates::CONTROLLER_MOD),
+            (contents.module_path, contents.module_source),
         ] {
             plan.create(path, values.fill(template))?;
         }
@@ -88,7 +106,7 @@ impl NewProject {
             (".github/workflows/ci.yml", templates::CI),
             (".gitignore", templates::GITIGNORE),
             ("Dockerfile", templates::DOCKERFILE),
-            ("README.md", templates::README),
+            ("README.md", contents.readme),
         ] {
             if plan.read(path)?.is_none() {
                 plan.create(path, values.fill(template))?;
@@ -97,3 +115,35 @@ impl NewProject {
         Ok(plan)
     }
 }
+
+/// The parts in which projects differ.
+struct Contents {
+    /// The features of the kubewright dependency, each with a comma.
+    features: &'static str,
+    module: &'static str,
+    module_path: &'static str,
+    module_source: &'static str,
+    and_controllers: &'static str,
+    program: &'static str,
+    readme: &'static str,
+}
+
+const OPERATOR: Contents = Contents {
+    features: "",
+    module: "controller",
+    module_path: "src/controller/mod.rs",
+    module_source: templates::CONTROLLER_MOD,
+    and_controllers: " and controllers",
+    program: "operator",
+    readme: templates::README,
+};
+
+const API_SERVER: Contents = Contents {
+    features: "\"apiserver\", ",
+    module: "apiserver",
+    module_path: "src/apiserver/mod.rs",
+    module_source: templates::APISERVER_MOD,
+    and_controllers: "",
+    program: "API server",
+    readme: templates::README_APISERVER,
+};

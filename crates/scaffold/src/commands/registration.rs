@@ -62,5 +62,9 @@ pub(super) fn remove_lines(plan: &mut Plan, path: &str, lines: &[&str]) -> Resul
             source = edited;
         }
     }
+    // The blank line before the first item goes with the last one.
+    while source.ends_with("\n\n") {
+        source.pop();
+    }
     plan.set(path, Some(source))
 }

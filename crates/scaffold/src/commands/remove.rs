@@ -4,7 +4,10 @@
 
 use crate::{
     Error,
-    commands::{api, controller, conversion::Conversion, registration, storage, targets, webhook},
+    commands::{
+        aggregated, api, controller, conversion::Conversion, registration, storage,
+        subresource::Part, targets, webhook,
+    },
     generate::stamp::{Mark, mark},
     names::{self, Gvk},
     plan::{Edits, Plan},
@@ -95,6 +98,7 @@ impl Remove {
                         removal.controller(name, resource)?;
                     }
                     removal.webhooks(resource)?;
+                    removal.aggregated(resource)?;
                     if resource.api {
                         removal.types(resource)?;
                     }
@@ -215,7 +219,10 @@ impl Removal<'_> {
             &controller::source(name, &target, &owned),
         )?;
         if resource.api {
-            self.file(&test_path(name), &controller::test(self.project, resource))?;
+            self.file(
+                &test_path(name),
+                &controller::test(self.project, resource, name),
+            )?;
         }
         let module = format!("pub mod {};", names::module(name));
         registration::remove_lines(&mut self.plan, "src/controller/mod.rs", &[&module])?;
@@ -246,6 +253,28 @@ impl Removal<'_> {
             registration::remove_lines(&mut self.plan, "src/lib.rs", &["pub mod webhook;"])?;
         }
         Ok(())
+    }
+
+    /// Removes the server of a kind, with its subresources.
+    fn aggregated(&mut self, resource: &Resource) -> Result<(), Error> {
+        let Some(of_kind) = &resource.aggregated else {
+            return Ok(());
+        };
+        let path = aggregated::path(resource);
+        for (name, type_) in &of_kind.subresources {
+            let part = Part::new(resource, name, *type_);
+            self.file(&part.path(), &part.source(self.project))?;
+            self.file(&part.test_path(), &part.test(self.project))?;
+            registration::remove_lines(&mut self.plan, &path, &[&part.register_line()])?;
+            let module = part.module_line();
+            registration::remove_lines(&mut self.plan, aggregated::APISERVER_MOD, &[&module])?;
+        }
+        self.file(&path, &aggregated::source(self.project, resource))?;
+        let test = aggregated::test(self.project, resource);
+        self.file(&aggregated::test_path(resource), &test)?;
+        let module = format!("pub mod {};", aggregated::module(resource));
+        registration::remove_lines(&mut self.plan, aggregated::APISERVER_MOD, &[&module])?;
+        registration::unregister(&mut self.plan, &aggregated::register_line(resource))
     }
 
     fn types(&mut self, resource: &Resource) -> Result<(), Error> {

@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::{
     Error,
-    commands::{api, controller, conversion::Conversion, targets, webhook},
+    commands::{
+        aggregated, api, controller, conversion::Conversion, subresource::Part, targets, webhook,
+    },
     generate::stamp::{Mark, mark},
     names::Gvk,
     plan::Plan,
@@ -105,12 +107,32 @@ pub fn status(project: &Project) -> Result<Vec<PartStatus>, Error> {
             let path = resource.types_path();
             let now = plan.read(&path)?;
             let scaffolded = now.filter(|it| api::is_scaffolded(project, resource, it));
-            add(path, scaffolded, Some(api::register_line(resource)))?;
+            let line = match resource.aggregated {
+                Some(_) => aggregated::register_line(resource),
+                None => api::register_line(resource),
+            };
+            add(path, scaffolded, Some(line))?;
             add(
                 resource.sample_path(),
                 Some(api::sample(project, resource)),
                 None,
             )?;
+        }
+        if let Some(of_kind) = &resource.aggregated {
+            let mut lines = Vec::new();
+            for (name, type_) in &of_kind.subresources {
+                let part = Part::new(resource, name, *type_);
+                add(part.path(), Some(part.source(project)), None)?;
+                add(part.test_path(), Some(part.test(project)), None)?;
+                lines.push(part.register_line());
+            }
+            let path = aggregated::path(resource);
+            let now = plan.read(&path)?.unwrap_or_default();
+            let plain = aggregated::without(&now, &lines);
+            let scaffolded = (plain == aggregated::source(project, resource)).then_some(now);
+            add(path, scaffolded, None)?;
+            let test = aggregated::test(project, resource);
+            add(aggregated::test_path(resource), Some(test), None)?;
         }
         for other in project.matching(&resource.group, "", &resource.kind) {
             let conversion = Conversion::new(project, resource, &other.version);
@@ -155,7 +177,7 @@ pub fn status(project: &Project) -> Result<Vec<PartStatus>, Error> {
             if resource.api {
                 add(
                     test_path(name),
-                    Some(controller::test(project, resource)),
+                    Some(controller::test(project, resource, name)),
                     None,
                 )?;
             }

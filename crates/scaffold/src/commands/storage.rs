@@ -107,7 +107,7 @@ pub(super) fn types(plan: &Plan, version: &Resource) -> Result<String, Error> {
     plan.read(&version.types_path())?.ok_or_else(|| {
         Error::new(
             format_args!("{} is not there", version.types_path()),
-            "put the types there, or make them anew with `kubewright create api --force`",
+            "put the types there, or recreate them with `kubewright create api --force`",
         )
     })
 }
@@ -145,7 +145,7 @@ fn module(version: &Resource) -> String {
     format!("api::{}::{}::", version.group_module(), version.version)
 }
 
-/// Reports whether a path goes on with types of this kind only: `Captain;` or `{Captain, CaptainSpec};`.
+/// Reports whether a path continues with types of this kind only: `Captain;` or `{Captain, CaptainSpec};`.
 fn names_only(after: &str, kind: &str) -> bool {
     let names = match after.strip_prefix('{') {
         Some(list) => list.split_once('}').map_or(list, |(list, _)| list),
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn imports_of_one_kind_are_told_from_those_of_several() {
+    fn imports_of_one_and_of_several_kinds_are_distinguished() {
         assert!(names_only("Captain;", "Captain"));
         assert!(names_only(
             "{Captain, CaptainSpec,\n CaptainStatus};",

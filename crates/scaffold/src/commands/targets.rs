@@ -82,6 +82,7 @@ pub(crate) fn built_in(wanted: &Gvk) -> Option<Target> {
             api: false,
             controllers: Vec::new(),
             owns: BTreeMap::new(),
+            aggregated: None,
             webhooks: Default::default(),
         },
     })

@@ -63,6 +63,12 @@ impl AddVersion {
                 "name a kind of the project",
             ));
         }
+        if old.aggregated.is_some() {
+            return Err(Error::new(
+                format_args!("the program serves {} itself", old.kind),
+                "write its other versions by hand, and add them with Kind::versions",
+            ));
+        }
         if !project
             .matching(&old.group, &self.version, &old.kind)
             .is_empty()

@@ -72,7 +72,7 @@ impl AddWebhook {
     pub fn plan(&self, project: &Project) -> Result<Plan, Error> {
         if !(self.defaulting || self.validation || self.conversion) {
             return Err(Error::new(
-                "there is no webhook to make",
+                "there is no webhook to create",
                 "use at least one of --defaulting, --programmatic-validation and --conversion",
             ));
         }
@@ -84,6 +84,12 @@ impl AddWebhook {
         }
         let target = targets::find(project, &self.target)?;
         let resource = recorded(project, &target.resource);
+        if resource.aggregated.is_some() {
+            return Err(Error::new(
+                format_args!("the program serves {} itself", resource.kind),
+                "add rules with Kind::admission; clusters call no webhooks for such kinds",
+            ));
+        }
         let mut plan = Plan::new(project.root());
         let mut file = project.file().clone();
         let mut changed = resource.clone();

@@ -6,7 +6,7 @@ use kubewright_operator::Model;
 use serde_json::{Value, json};
 
 use super::{
-    File, Settings, crd, manager,
+    File, Settings, apiserver, crd, manager,
     model::{kinds, text},
     naming::Naming,
     rbac, webhook, yaml,
@@ -71,6 +71,8 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Erro
         }
         files.extend(patches);
         files.push(kustomization("config/crd", crds)?);
+    }
+    if model.definitions().next().is_some() {
         let samples: Vec<String> = kinds(model)
             .filter(|kind| kind.served())
             .map(|kind| settings.sample_name(&kind))
@@ -109,6 +111,10 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Erro
         if !patches.is_empty() {
             default["patches"] = json!(patches);
         }
+    }
+    if model.serves_aggregated_apis() {
+        files.extend(apiserver::tree(settings, &mut parts)?);
+        default["replacements"] = apiserver::replacements();
     }
     default["resources"] = json!(parts);
     files.push(kustomization("config/default", default)?);
@@ -157,19 +163,25 @@ fn installed(model: &Model, settings: &Settings) -> Vec<Value> {
     if model.serves_webhooks() {
         objects.extend(webhook::objects(model, settings, &naming));
     }
+    if model.serves_aggregated_apis() {
+        objects.extend(apiserver::objects(model, &naming));
+    }
     objects
 }
 
-/// Returns the Deployment of the operator, which serves its webhooks if it has any.
+/// Returns the Deployment of the operator, which serves its webhooks and its aggregated APIs if it has any.
 fn deployment(model: &Model, settings: &Settings, naming: &Naming) -> Value {
     let mut deployment = manager::deployment(naming, &settings.image, settings.metrics_port);
     if model.serves_webhooks() {
         webhook::serve(&mut deployment, settings, naming);
     }
+    if model.serves_aggregated_apis() {
+        apiserver::serve(&mut deployment, naming);
+    }
     deployment
 }
 
-/// Returns the objects of `config/rbac`, by file; with `metrics` also the role for reading metrics.
+/// Returns the objects of `config/rbac`, by file; with `metrics` also the roles for serving and reading metrics.
 pub(super) fn role_files(
     model: &Model,
     settings: &Settings,
@@ -203,7 +215,16 @@ pub(super) fn role_files(
         ));
         files.push(("webhook_certificates_role.yaml".to_owned(), certificates));
     }
+    let (roles, bindings) = apiserver::roles(model, naming);
+    files.push(("apiserver_role_binding.yaml".to_owned(), bindings));
+    files.push(("apiserver_role.yaml".to_owned(), roles));
     if metrics {
+        let auth = vec![rbac::metrics_auth_role(naming)];
+        files.push((
+            "metrics_auth_role_binding.yaml".to_owned(),
+            rbac::bindings(&auth, naming),
+        ));
+        files.push(("metrics_auth_role.yaml".to_owned(), auth));
         files.push((
             "metrics_reader_role.yaml".to_owned(),
             vec![rbac::metrics_reader_role(naming)],

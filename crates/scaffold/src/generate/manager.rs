@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::naming::Naming;
 
 /// The usual port of the metrics endpoint.
-pub(super) const METRICS_PORT: u16 = 8080;
+pub(super) const METRICS_PORT: u16 = 8443;
 /// The port of the health probes.
 pub(super) const HEALTH_PORT: u16 = 8081;
 
@@ -22,7 +22,8 @@ pub(super) fn namespace(naming: &Naming) -> Value {
 
 /// Returns the Deployment of the operator.
 ///
-/// Metrics need no authentication, so the program serves them on the loopback address unless a port is given.
+/// The program serves metrics on the loopback address. With a port, it serves them to the network, over HTTPS and to authorized
+/// users only.
 pub(super) fn deployment(naming: &Naming, image: &str, metrics_port: Option<u16>) -> Value {
     let labels = pod_labels(naming);
     let mut container = json!({
@@ -109,7 +110,7 @@ pub(super) fn metrics_service(naming: &Naming, port: u16) -> Value {
             "labels": labels,
         },
         "spec": {
-            "ports": [{"name": "metrics", "port": port, "protocol": "TCP", "targetPort": "metrics"}],
+            "ports": [{"name": "https", "port": port, "protocol": "TCP", "targetPort": "metrics"}],
             "selector": labels,
         },
     })

@@ -5,7 +5,9 @@
 //! edited file is recognized and never overwritten. Files that only start as generated (samples, overlays, the values of the
 //! chart) belong to the user from the first edit on.
 
+mod apiserver;
 mod crd;
+mod dashboards;
 mod docs;
 mod helm;
 mod json_schema;
@@ -29,7 +31,7 @@ pub use model::read_model;
 pub use output::plan;
 pub use settings::Settings;
 pub use validate::validate;
-pub use webhook::{concerns_operator, webhook_configurations};
+pub use webhook::{concerns_operator, has_rule_for, webhook_configurations};
 
 use self::stamp::{Language, stamp};
 use crate::Error;
@@ -43,7 +45,9 @@ pub enum Target {
     Rbac,
     /// `config/webhook`: webhook configurations and their Service.
     Webhook,
-    /// `config/`: the whole kustomize tree, including CRDs, roles, webhooks and samples.
+    /// `config/apiserver`: APIServices of kinds that the program serves itself, and their Service.
+    ApiServer,
+    /// `config/`: the whole kustomize tree, including CRDs, roles, webhooks, APIServices and samples.
     Kustomize,
     /// `dist/install.yaml`: everything in one file.
     Yaml,
@@ -55,20 +59,24 @@ pub enum Target {
     Docs,
     /// `config/schema`: JSON schemas for editors.
     Schema,
+    /// `config/observability`: dashboards for Grafana, alert rules and a ServiceMonitor.
+    Dashboards,
 }
 
 impl Target {
     /// All targets.
-    pub const ALL: [Target; 9] = [
+    pub const ALL: [Target; 11] = [
         Target::Crd,
         Target::Rbac,
         Target::Webhook,
+        Target::ApiServer,
         Target::Kustomize,
         Target::Yaml,
         Target::Helm,
         Target::Samples,
         Target::Docs,
         Target::Schema,
+        Target::Dashboards,
     ];
 
     /// Returns the name used on the command line and in `operator.toml`.
@@ -77,19 +85,27 @@ impl Target {
             Target::Crd => "crd",
             Target::Rbac => "rbac",
             Target::Webhook => "webhook",
+            Target::ApiServer => "apiserver",
             Target::Kustomize => "kustomize",
             Target::Yaml => "yaml",
             Target::Helm => "helm",
             Target::Samples => "samples",
             Target::Docs => "docs",
             Target::Schema => "schema",
+            Target::Dashboards => "dashboards",
         }
     }
 
-    /// Reports whether this target generates the files of another: the kustomize tree includes CRDs, roles, webhooks and
-    /// samples.
+    /// Reports whether this target generates the files of another: the kustomize tree includes CRDs, roles, webhooks,
+    /// APIServices and samples.
     fn includes(self, other: Target) -> bool {
-        let in_tree = [Target::Crd, Target::Rbac, Target::Webhook, Target::Samples];
+        let in_tree = [
+            Target::Crd,
+            Target::Rbac,
+            Target::Webhook,
+            Target::ApiServer,
+            Target::Samples,
+        ];
         self == other || (self == Target::Kustomize && in_tree.contains(&other))
     }
 
@@ -99,6 +115,7 @@ impl Target {
             Target::Crd => &["config/crd/bases"],
             Target::Rbac => &["config/rbac"],
             Target::Webhook => &["config/webhook"],
+            Target::ApiServer => &["config/apiserver"],
             Target::Kustomize => &[
                 "config/certmanager",
                 "config/crd",
@@ -111,6 +128,7 @@ impl Target {
             Target::Helm => &["dist/chart/templates", "dist/chart/templates/crd"],
             Target::Samples => &["config/samples"],
             Target::Schema => &["config/schema"],
+            Target::Dashboards => &["config/observability"],
         }
     }
 }
@@ -240,11 +258,13 @@ fn own_files(model: &Model, settings: &Settings, target: Target) -> Result<Vec<F
         Target::Crd => kustomize::crds(model),
         Target::Rbac => kustomize::roles(model, settings),
         Target::Webhook => webhook::files(model, settings),
+        Target::ApiServer => apiserver::files(model, settings),
         Target::Kustomize => kustomize::tree(model, settings),
         Target::Yaml => kustomize::installer(model, settings),
         Target::Helm => helm::files(model, settings),
         Target::Samples => samples::files(model, settings),
         Target::Docs => Ok(docs::files(model)),
         Target::Schema => Ok(json_schema::files(model)),
+        Target::Dashboards => dashboards::files(settings),
     }
 }

@@ -24,7 +24,7 @@ pub fn read_model(text: &str) -> Result<Model, Error> {
 
 /// Returns each version of each kind.
 pub(super) fn kinds(model: &Model) -> impl Iterator<Item = Kind<'_>> {
-    model.crds.iter().flat_map(|crd| {
+    model.definitions().flat_map(|crd| {
         let versions = crd["spec"]["versions"].as_array();
         versions
             .into_iter()

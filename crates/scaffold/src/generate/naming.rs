@@ -75,6 +75,14 @@ impl Naming {
         &self.installed.1
     }
 
+    /// Returns the name of the ServiceAccount in a cluster.
+    pub(super) fn installed_account(&self) -> String {
+        match self.prefix.is_empty() {
+            true => self.installed_name(&self.account),
+            false => self.account.clone(),
+        }
+    }
+
     pub(super) fn account(&self) -> &str {
         &self.account
     }

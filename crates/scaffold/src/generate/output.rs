@@ -30,7 +30,7 @@ pub fn plan(
     let files = render(model, &settings, targets)?;
     let mut wanted: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
     // The kustomize tree includes this file in the samples.
-    if !model.crds.is_empty() {
+    if model.definitions().next().is_some() {
         wanted.insert(kustomize::SAMPLES.to_owned());
     }
     for file in files {

@@ -34,8 +34,8 @@ pub struct Settings {
     pub namespaced: bool,
     /// The image of the Deployment.
     pub image: String,
-    /// The port on which the pods serve metrics to the network, without authentication. By default only the pod itself can
-    /// read them.
+    /// The port on which the pods serve metrics to the network, over HTTPS and to authorized users. By default only the pod
+    /// itself can read them.
     pub metrics_port: Option<u16>,
     /// The source of the certificate of the webhooks.
     pub webhook_certificates: WebhookCertificates,

@@ -39,7 +39,7 @@ use crate::Error;
 /// ```
 pub fn validate(model: &Model) -> Result<(), Error> {
     let kind = rules("apiextensions.k8s.io", "CustomResourceDefinition");
-    for crd in &model.crds {
+    for crd in model.definitions() {
         let mut stored = crd.clone();
         (kind.prepare_create)(&mut stored);
         (kind.default)(&mut stored);
@@ -60,7 +60,7 @@ struct Place<'a> {
     schema: &'a Value,
     /// The path of the field: `.spec.mates`.
     field: String,
-    /// The keyword and what is in it: `x-kubernetes-validations[0].rule`.
+    /// The keyword and the position in it: `x-kubernetes-validations[0].rule`.
     keyword: &'a str,
 }
 
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_beside_the_schemas_is_told_too() {
+    fn errors_outside_the_schemas_are_reported_too() {
         let mut model = model(&json!({"type": "object"}), &[]);
         model.crds[0]["spec"]["names"]["plural"] = json!("Captains");
         let error = validate(&model).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Computes the `#[schema(...)]` that turns a derived schema into the wanted one.
+//! Computes the `#[schema(...)]` that turns a derived schema into the imported one.
 //!
 //! Every keyword has a form: its attribute where the derive has one for this value, otherwise `extend("keyword" = value)`. So
 //! nothing of a schema is lost.

@@ -11,7 +11,7 @@ const KEYWORDS: [&str; 49] = [
     "virtual", "where", "while", "yield", "union",
 ];
 
-/// Words that cannot be the name of a field at all.
+/// Words that cannot be the name of a field, not even as raw identifiers.
 const NEVER: [&str; 4] = ["self", "super", "crate", "_"];
 
 /// Reports whether a name is reserved by Rust.
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_serde_makes_of_a_field_is_known() {
+    fn serde_names_of_fields_are_known() {
         assert_eq!(camel_of_field("dns_names"), "dnsNames");
         assert_eq!(camel_of_field("r#type"), "type");
         assert_eq!(camel_of_field("pod_cidrs"), "podCidrs");

@@ -265,6 +265,7 @@ impl Import {
             api: true,
             controllers: Vec::new(),
             owns: BTreeMap::new(),
+            aggregated: None,
             webhooks: Default::default(),
         };
         let mut source = module.source.clone();

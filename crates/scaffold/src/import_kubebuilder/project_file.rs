@@ -73,7 +73,7 @@ impl GoProject {
 }
 
 impl GoResource {
-    /// Returns the names of its controllers; an empty name stands for that of the kind.
+    /// Returns the names of its controllers; an empty name means that of the kind.
     pub(super) fn controllers(&self) -> Vec<String> {
         let named = self.controllers.iter().map(|it| it.name.clone());
         let mut all: Vec<String> = named.collect();

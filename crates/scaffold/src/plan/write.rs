@@ -1,6 +1,6 @@
 //! Writes a plan to disk, all or nothing.
 //!
-//! A journal records what is going to be written. Then every new content is written to a temporary file next to its target; if
+//! A journal records the planned writes. Then every new content is written to a temporary file next to its target; if
 //! that fails, the temporary files are removed and nothing has changed. Then the journal records that they are complete, and
 //! only then are files renamed. A command that finds a journal rolls it back or completes it, so an interruption leaves either
 //! the old or the new state. The directory is locked meanwhile, where the file system supports it.
@@ -79,7 +79,7 @@ impl Plan {
             };
             if now != change.before {
                 return Err(Error::new(
-                    format_args!("{} has just been changed by somebody else", change.path),
+                    format_args!("{} has just been changed by another program", change.path),
                     "run the command again",
                 ));
             }
@@ -157,6 +157,12 @@ fn take_back(root: &Path, journal: &Journal) {
 }
 
 /// Completes or rolls back the writes of an interrupted command. Returns whether there were any.
+///
+/// ```
+/// let project = std::env::temp_dir();
+/// // No command was interrupted there.
+/// assert_eq!(kubewright_scaffold::finish_interrupted(&project).ok(), Some(false));
+/// ```
 ///
 /// # Errors
 ///

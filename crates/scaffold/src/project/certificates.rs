@@ -16,12 +16,12 @@ use super::PROJECT_FILE;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WebhookCertificates {
-    /// The operator issues it, keeps it in a Secret, and tells the cluster whom to trust.
+    /// The operator issues it, keeps it in a Secret, and sets the `caBundle`.
     #[default]
     Operator,
-    /// cert-manager issues it and tells the cluster whom to trust.
+    /// cert-manager issues it and sets the `caBundle`.
     CertManager,
-    /// A Secret that somebody else writes is mounted. The `caBundle` is part of an overlay.
+    /// A Secret from another source is mounted. The `caBundle` is part of an overlay.
     Files,
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 
-use super::{PROJECT_FILE, Resource, WebhookCertificates, Webhooks};
+use super::{
+    Aggregated, ObjectData, PROJECT_FILE, Resource, SubresourceType, WebhookCertificates, Webhooks,
+};
 use crate::{Error, names::Gvk};
 
 /// The parsed file. Unchanged parts keep their formatting.
@@ -68,7 +70,7 @@ impl File {
             Some(port) => Ok(Some(port)),
             None => Err(Error::new(
                 format_args!("{key:?} in {PROJECT_FILE} is not a port"),
-                format_args!("write it as {key} = 8080"),
+                format_args!("write it as {key} = 8443"),
             )),
         }
     }
@@ -167,6 +169,20 @@ impl File {
             true => drop(table.remove("owns")),
             false => table["owns"] = value(owns),
         }
+        let aggregated = resource.aggregated.as_ref();
+        match aggregated {
+            None => drop(table.remove("aggregated")),
+            Some(aggregated) => table["aggregated"] = value(aggregated.data.name()),
+        }
+        let subresources: InlineTable = aggregated
+            .into_iter()
+            .flat_map(|aggregated| &aggregated.subresources)
+            .map(|(name, type_)| (name.as_str(), type_.name()))
+            .collect();
+        match subresources.is_empty() {
+            true => drop(table.remove("subresources")),
+            false => table["subresources"] = value(subresources),
+        }
         match resource.webhooks.is_empty() {
             true => drop(table.remove("webhooks")),
             false => table["webhooks"] = value(webhooks_table(&resource.webhooks)),
@@ -221,6 +237,7 @@ fn resource(table: &Table) -> Result<Resource, Error> {
             .collect(),
         owns: owns(table)?,
         webhooks: webhooks(table),
+        aggregated: aggregated(table)?,
     };
     // These become file paths, so they are validated.
     crate::names::check_version(&resource.version)?;
@@ -241,6 +258,25 @@ fn owns(table: &Table) -> Result<BTreeMap<String, Vec<Gvk>>, Error> {
         owns.insert(name.to_owned(), kinds.collect::<Result<_, _>>()?);
     }
     Ok(owns)
+}
+
+/// Returns how the program serves the kind, if it does.
+fn aggregated(table: &Table) -> Result<Option<Aggregated>, Error> {
+    let Some(data) = table.get("aggregated").and_then(Item::as_str) else {
+        return Ok(None);
+    };
+    let entries = table.get("subresources").and_then(Item::as_table_like);
+    let mut subresources = BTreeMap::new();
+    for (name, type_) in entries.into_iter().flat_map(|table| table.iter()) {
+        // It becomes a file path.
+        crate::names::check_subresource(name)?;
+        let type_ = SubresourceType::parse(type_.as_str().unwrap_or_default())?;
+        subresources.insert(name.to_owned(), type_);
+    }
+    Ok(Some(Aggregated {
+        data: ObjectData::parse(data)?,
+        subresources,
+    }))
 }
 
 /// Returns the webhooks of an entry.
@@ -300,6 +336,7 @@ mod tests {
             controllers: vec!["captain".into()],
             owns: BTreeMap::from([("captain".into(), vec![Gvk::parse("v1/ConfigMap").unwrap()])]),
             webhooks: Webhooks::default(),
+            aggregated: None,
         }
     }
 
@@ -314,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_is_read_again() {
+    fn written_entries_are_read_again() {
         let mut file = File::new("a", "b.c", true);
         file.put(&captain());
         let mut changed = captain();
@@ -325,6 +362,10 @@ mod tests {
             spokes: vec!["v2".into()],
             ..Webhooks::default()
         };
+        changed.aggregated = Some(Aggregated {
+            data: ObjectData::Store,
+            subresources: BTreeMap::from([("log".into(), SubresourceType::Log)]),
+        });
         file.put(&changed);
         let again = File::parse(&file.written()).unwrap();
         assert_eq!(again.resources().unwrap(), [changed]);

@@ -3,6 +3,7 @@
 //! The file mirrors kubebuilder's `PROJECT`: a domain, and an entry for each version of each kind. Comments and the order of
 //! keys are preserved.
 
+mod aggregated;
 mod certificates;
 mod file;
 
@@ -11,6 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use aggregated::{Aggregated, ObjectData, SubresourceType};
 pub use certificates::WebhookCertificates;
 pub(crate) use file::File;
 
@@ -50,8 +52,8 @@ pub struct Project {
     pub namespaced: bool,
     /// The image of the Deployment. Defaults to the name and version of the project.
     pub image: Option<String>,
-    /// The port on which pods of the operator serve metrics to the network, without authentication. By default only the pod
-    /// itself can read them.
+    /// The port on which pods of the operator serve metrics to the network, over HTTPS and to authorized users. By default only
+    /// the pod itself can read them.
     pub metrics_port: Option<u16>,
     /// The source of the certificate of the webhooks.
     pub webhook_certificates: WebhookCertificates,
@@ -76,6 +78,7 @@ pub struct Project {
 ///     controllers: vec!["captain".into()],
 ///     owns: Default::default(),
 ///     webhooks: Default::default(),
+///     aggregated: None,
 /// };
 /// assert_eq!(captain.types_path(), "src/api/crew/v1/captain.rs");
 /// assert_eq!(captain.sample_path(), "config/samples/crew_v1_captain.yaml");
@@ -100,6 +103,8 @@ pub struct Resource {
     pub owns: BTreeMap<String, Vec<Gvk>>,
     /// Its webhooks.
     pub webhooks: Webhooks,
+    /// Set if the program serves the kind itself. Otherwise it is a custom resource, or built in.
+    pub aggregated: Option<Aggregated>,
 }
 
 /// The webhooks of a version of a kind.

@@ -96,7 +96,7 @@ fn without_markers_the_role_says_what_is_allowed() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_one_sentence() {
+fn errors_of_imports_are_one_sentence() {
     let (from, to) = (Directory::new(), Directory::new());
     let refusal = import(&from.path(""), &to).unwrap_err();
     assert!(refusal.contains("PROJECT: No such file"), "{refusal}");

@@ -3,6 +3,7 @@
 // The types of the goldens name the facade.
 extern crate kubewright_resource as kubewright;
 
+mod aggregated;
 mod generate;
 #[allow(unreachable_pub)]
 mod generated;

@@ -224,7 +224,7 @@ fn kinds_share_the_files_of_their_version() {
 }
 
 #[test]
-fn what_users_wrote_is_left_alone() {
+fn code_of_users_is_left_alone() {
     let directory = Directory::project();
     let mine = directory.read("src/lib.rs").replace(
         "    operator.version",
@@ -262,11 +262,10 @@ fn without_the_function_the_user_gets_the_lines() {
             "controller::captain::register(operator);"
         ]
     );
-    assert!(
-        plan.changes()
-            .iter()
-            .all(|change| change.path != "src/lib.rs")
-    );
+    // The module of the controllers is declared all the same.
+    let library = plan.changes().iter().find(|it| it.path == "src/lib.rs");
+    let library = library.and_then(|it| it.after.as_deref());
+    assert_eq!(library, Some("pub mod api;\npub mod controller;\n"));
 }
 
 #[test]
@@ -363,6 +362,35 @@ fn a_controller_can_be_for_a_built_in_kind_and_own_others() {
     directory.write(remove.plan(&directory.open(), Edits::Keep));
     assert_eq!(directory.open().resources.len(), 1);
     assert!(!directory.read("operator.toml").contains("owns"));
+}
+
+#[test]
+fn the_test_of_a_controller_that_owns_workloads_has_nodes() {
+    let directory = Directory::with_captain();
+    let add = AddController {
+        target: Gvk::parse("crew/v1/Captain").unwrap(),
+        name: Some("ship".into()),
+        owns: vec![Gvk::parse("apps/v1/Deployment").unwrap()],
+        force: false,
+    };
+    directory.write(add.plan(&directory.open()));
+    assert!(
+        directory
+            .read("tests/ship.rs")
+            .contains(".start_test_with_nodes(1)")
+    );
+    assert!(directory.read("tests/captain.rs").contains(".start_test()"));
+    let manifest = directory.read("Cargo.toml");
+    let (_, tests) = manifest.split_once("[dev-dependencies]").unwrap();
+    assert!(
+        tests.contains("features = [\"workloads\", \"testing\"]"),
+        "{manifest}"
+    );
+    let states = status(&directory.open()).unwrap();
+    assert!(
+        states.iter().all(|part| part.state == PartState::New),
+        "{states:?}"
+    );
 }
 
 #[test]
@@ -465,7 +493,7 @@ fn a_plan_that_others_have_overtaken_is_not_written() {
     let before = directory.everything();
     assert_eq!(
         plan.write().unwrap_err().to_string(),
-        "src/lib.rs has just been changed by somebody else; run the command again"
+        "src/lib.rs has just been changed by another program; run the command again"
     );
     assert_eq!(directory.everything(), before);
 }

@@ -169,7 +169,7 @@ fn bad_input_is_refused() {
     (nothing.defaulting, nothing.validation) = (false, false);
     assert_eq!(
         refused(&directory, |project| nothing.plan(project)),
-        "there is no webhook to make; use at least one of --defaulting, --programmatic-validation and --conversion"
+        "there is no webhook to create; use at least one of --defaulting, --programmatic-validation and --conversion"
     );
     let mut built_in = webhook("v1/Pod");
     built_in.conversion = true;

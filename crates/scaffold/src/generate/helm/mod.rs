@@ -12,7 +12,7 @@ use kubewright_operator::Model;
 use serde_json::{Value, json};
 
 use super::{
-    File, Settings, crd, kustomize,
+    File, Settings, apiserver, crd, kustomize,
     manager::{HEALTH_PORT, METRICS_PORT},
     model::text,
     naming::{CHART_LABELS, Naming},
@@ -35,6 +35,9 @@ const SERVICE_ARGUMENT: &str =
     "\n            - --webhook-service={{ include \"operator.fullname\" . }}-webhook-service";
 const FILES_ARGUMENT: &str =
     "\n            - --webhook-cert-path=/tmp/k8s-webhook-server/serving-certs";
+const APISERVER_ARGUMENT: &str =
+    "\n            - --apiserver-service={{ include \"operator.fullname\" . }}-apiserver";
+const APISERVER_PORT: &str = "\n            - name: apiserver\n              containerPort: 6443\n              protocol: TCP";
 const WEBHOOK_PORT: &str = "\n            - name: webhook-server\n              containerPort: 9443\n              protocol: TCP";
 const WEBHOOK_MOUNT: &str = "\n          volumeMounts:\n            - name: webhook-certs\n              mountPath: /tmp/k8s-webhook-server/serving-certs\n              readOnly: true";
 const WEBHOOK_VOLUME: &str = "\n      volumes:\n        - name: webhook-certs\n          secret:\n            secretName: {{ include \"operator.fullname\" . }}-webhook-server-cert";
@@ -57,6 +60,9 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
     };
     let serves = model.serves_webhooks();
     let serving = |part: &'static str| if serves { part } else { "" };
+    let has_apis = model.serves_aggregated_apis();
+    let aggregated = |part: &'static str| if has_apis { part } else { "" };
+    let naming = Naming::chart(settings.namespaced);
     let fill = Values::default()
         .with("name", &settings.name)
         .with("version", version)
@@ -74,6 +80,8 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
         .with("namespace_argument", namespace_argument)
         .with("webhook_argument", serving(webhook_argument))
         .with("webhook_port", serving(WEBHOOK_PORT))
+        .with("apiserver_argument", aggregated(APISERVER_ARGUMENT))
+        .with("apiserver_port", aggregated(APISERVER_PORT))
         .with("webhook_mount", serving(webhook_mount))
         .with("webhook_volume", serving(webhook_volume));
     let template = |name: &str, source: &str| {
@@ -90,7 +98,12 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
         template("rbac.yaml", &roles(model, settings)?),
     ];
     if serves {
-        files.push(template("webhook.yaml", &webhooks(model, settings)?));
+        let objects = webhook::objects(model, settings, &naming);
+        files.push(template("webhook.yaml", &called(objects)?));
+    }
+    if has_apis {
+        let objects = apiserver::objects(model, &naming);
+        files.push(template("apiserver.yaml", &called(objects)?));
     }
     for (name, crd) in crd::crds(model) {
         let text = crd_template(model, settings, &crd)?;
@@ -109,11 +122,16 @@ fn roles(model: &Model, settings: &Settings) -> Result<String, Error> {
         }
         let condition = match file.as_str() {
             "service_account.yaml" => ".Values.serviceAccount.create",
-            "metrics_reader_role.yaml" => "and .Values.rbac.create .Values.metrics.enabled",
+            file if file.starts_with("metrics") => {
+                "and .Values.rbac.create .Values.metrics.enabled"
+            }
             file if file.starts_with("leader_election") => {
                 "and .Values.rbac.create .Values.leaderElection.enabled"
             }
-            file if file.starts_with("role") || file.starts_with("webhook") => {
+            file if ["role", "webhook", "apiserver"]
+                .iter()
+                .any(|part| file.starts_with(part)) =>
+            {
                 ".Values.rbac.create"
             }
             _ => "and .Values.rbac.create .Values.rbac.kindRoles",
@@ -128,11 +146,10 @@ fn roles(model: &Model, settings: &Settings) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Returns the objects of webhooks.
-fn webhooks(model: &Model, settings: &Settings) -> Result<String, Error> {
-    let naming = Naming::chart(settings.namespaced);
+/// Returns the objects by which the cluster calls the operator.
+fn called(objects: Vec<Value>) -> Result<String, Error> {
     let mut out = String::new();
-    for mut object in webhook::objects(model, settings, &naming) {
+    for mut object in objects {
         // The pods of a chart have labels of their own.
         if let Some(selector) = object.pointer_mut("/spec/selector") {
             *selector = SELECTOR.into();

@@ -15,11 +15,18 @@ use super::{model::text, naming::Naming};
 /// The role of the operator, for rules that do not name another.
 pub(super) const MANAGER_ROLE: &str = "manager-role";
 
-const API: &str = "rbac.authorization.k8s.io/v1";
+pub(super) const API: &str = "rbac.authorization.k8s.io/v1";
 
 /// Returns the roles of the operator: one for the whole cluster, and one for each namespace or role name of a rule.
 pub(super) fn manager_roles(model: &Model, naming: &Naming) -> Vec<Value> {
     roles_of(&model.rules, naming)
+}
+
+/// Returns the roles of rules about objects that may be outside the operator's namespace even if it is restricted to that.
+pub(super) fn cluster_wide_roles_of(rules: &[PolicyRule], naming: &Naming) -> Vec<Value> {
+    let mut naming = naming.clone();
+    naming.namespaced = false;
+    roles_of(rules, &naming)
 }
 
 /// Returns the roles of rules.
@@ -59,6 +66,18 @@ pub(super) fn leader_election_role(naming: &Naming) -> Value {
     role(&name, &naming.namespace, Some(naming.labels()), &[rule])
 }
 
+/// Returns the role with which the operator lets the cluster authenticate and authorize readers of its metrics.
+pub(super) fn metrics_auth_role(naming: &Naming) -> Value {
+    let rules = [
+        ("authentication.k8s.io", "tokenreviews"),
+        ("authorization.k8s.io", "subjectaccessreviews"),
+    ];
+    let rules = rules.map(|(group, resource)| {
+        json!({"apiGroups": [group], "resources": [resource], "verbs": ["create"]})
+    });
+    role(&naming.name("metrics-auth-role"), "", None, &rules)
+}
+
 /// Returns the role for reading metrics.
 pub(super) fn metrics_reader_role(naming: &Naming) -> Value {
     let rule = json!({"nonResourceURLs": ["/metrics"], "verbs": ["get"]});
@@ -66,16 +85,19 @@ pub(super) fn metrics_reader_role(naming: &Naming) -> Value {
     role(&name, "", None, &[rule])
 }
 
-/// Returns the admin, editor and viewer roles of each kind, with their file names.
+/// Returns the admin, editor and viewer roles of each kind, with their file names. They include the subresources of the kind;
+/// viewers have those that can only be read.
 pub(super) fn kind_roles(model: &Model, naming: &Naming) -> Vec<(String, Value)> {
     let group_of = |crd: &Value| text(&crd["spec"]["group"]).to_owned();
-    let first = model.crds.first().map(group_of);
-    let many = model.crds.iter().any(|crd| Some(group_of(crd)) != first);
+    let first = model.definitions().next().map(group_of);
+    let many = model.definitions().any(|crd| Some(group_of(crd)) != first);
     let mut roles = Vec::new();
-    for crd in &model.crds {
+    for crd in model.definitions() {
         let spec = &crd["spec"];
         let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
         let kind = text(&spec["names"]["kind"]).to_ascii_lowercase();
+        let subresources = model.subresources.get(text(&crd["metadata"]["name"]));
+        let subresources = subresources.map(Vec::as_slice).unwrap_or_default();
         let word = match many {
             true => format!("{}-{kind}", group.split('.').next().unwrap_or_default()),
             false => kind,
@@ -90,10 +112,20 @@ pub(super) fn kind_roles(model: &Model, naming: &Naming) -> Vec<(String, Value)>
             ),
             ("viewer", &["get", "list", "watch"]),
         ] {
-            let rules = [
+            let mut rules = vec![
                 json!({"apiGroups": [group], "resources": [plural], "verbs": verbs}),
                 json!({"apiGroups": [group], "resources": [format!("{plural}/status")], "verbs": ["get"]}),
             ];
+            for subresource in subresources {
+                let verbs = match who {
+                    "admin" => json!(["*"]),
+                    // Others start programs or change objects.
+                    "viewer" if !subresource.is_read_only() => continue,
+                    _ => json!(subresource.verbs),
+                };
+                let resource = format!("{plural}/{}", subresource.name);
+                rules.push(json!({"apiGroups": [group], "resources": [resource], "verbs": verbs}));
+            }
             let name = naming.name(&format!("{word}-{who}-role"));
             let file = format!("{}_{who}_role.yaml", word.replace('-', "_"));
             roles.push((file, role(&name, "", Some(naming.labels()), &rules)));

@@ -120,18 +120,43 @@ fn entry(webhook: &WebhookModel, naming: &Naming) -> Value {
 /// assert!(!concerns_operator(&json!({"rules": [{"apiGroups": [""], "resources": ["nodes"]}]})));
 /// ```
 pub fn concerns_operator(webhook: &Value) -> bool {
+    OWN.iter()
+        .any(|(group, resource)| has_rule_for(webhook, group, resource, true))
+}
+
+/// Reports whether a webhook is called for a resource, with its subresource if there is one. `namespaced` is the scope of the
+/// resource.
+///
+/// ```
+/// use kubewright_scaffold::generate::has_rule_for;
+/// use serde_json::json;
+///
+/// // As in a cluster, all subresources of pods include the pods themselves.
+/// let webhook = json!({"rules": [{"apiGroups": [""], "resources": ["pods/*"], "scope": "Namespaced"}]});
+/// assert!(has_rule_for(&webhook, "", "pods", true));
+/// assert!(has_rule_for(&webhook, "", "pods/status", true));
+/// assert!(!has_rule_for(&webhook, "", "nodes", false));
+/// ```
+pub fn has_rule_for(webhook: &Value, group: &str, resource: &str, namespaced: bool) -> bool {
+    let other_scope = if namespaced { "Cluster" } else { "Namespaced" };
     let rules = webhook["rules"].as_array().into_iter().flatten();
-    let mut rules = rules.filter(|rule| rule["scope"] != "Cluster");
-    let lists = |rule: &Value, list: &str, name: &str| {
+    let items = |rule: &Value, list: &str, covers: &dyn Fn(&str) -> bool| {
         let items = rule[list].as_array().into_iter().flatten();
-        let mut items = items.map(text);
-        items.any(|item| item == "*" || item == "*/*" || item == name)
+        items.map(text).any(covers)
     };
+    let mut rules = rules.filter(|rule| rule["scope"] != other_scope);
     rules.any(|rule| {
-        OWN.iter().any(|(group, resource)| {
-            lists(rule, "apiGroups", group) && lists(rule, "resources", resource)
-        })
+        items(rule, "apiGroups", &|item| item == "*" || item == group)
+            && items(rule, "resources", &|item| covers(item, resource))
     })
+}
+
+/// Reports whether an item of a rule matches a resource: each of its parts is equal, or `*`. `*` alone matches no subresource.
+fn covers(item: &str, resource: &str) -> bool {
+    let (any, any_subresource) = item.split_once('/').unwrap_or((item, ""));
+    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let matches = |item: &str, part: &str| item == "*" || item == part;
+    matches(any, resource) && matches(any_subresource, subresource)
 }
 
 /// Returns the Service that the cluster calls.
@@ -224,6 +249,7 @@ mod tests {
             (&["*"], &["*"]),
             (&["apps"], &["*/*"]),
             (&["", "crew.example.com"], &["secrets"]),
+            (&[""], &["pods/*"]),
         ] {
             assert!(concerns_operator(&rules(groups, resources)));
         }
@@ -232,6 +258,7 @@ mod tests {
             (&[""], &["nodes"]),
             (&["apps"], &["statefulsets"]),
             (&[""], &["pods/exec"]),
+            (&[""], &["*/status"]),
         ] {
             assert!(!concerns_operator(&rules(groups, resources)));
         }

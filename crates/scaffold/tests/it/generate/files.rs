@@ -198,7 +198,7 @@ fn schemas_for_editors_are_in_their_words() {
 }
 
 #[test]
-fn the_reference_tells_of_every_field() {
+fn the_reference_documents_every_field() {
     let files = rendered(&crew(), Target::Docs);
     for line in [
         "| [Captain](#captain-crewexamplecomv1) | `crew.example.com/v1` | Namespaced | stored |",
@@ -297,7 +297,7 @@ fn metrics_are_closed_to_the_network_unless_the_project_opens_them() {
     assert!(!all_text(&directory).contains("metrics"));
     let values = directory.read("dist/chart/values.yaml");
     assert!(
-        values.contains("metrics:\n  enabled: false\n  port: 8080\n"),
+        values.contains("metrics:\n  enabled: false\n  port: 8443\n"),
         "{values}"
     );
 
@@ -315,11 +315,17 @@ fn metrics_are_closed_to_the_network_unless_the_project_opens_them() {
             .path("config/default/metrics_service.yaml")
             .is_file()
     );
-    assert!(
-        directory
-            .path("config/rbac/metrics_reader_role.yaml")
-            .is_file()
-    );
+    for role in ["auth_role", "auth_role_binding", "reader_role"] {
+        let path = format!("config/rbac/metrics_{role}.yaml");
+        assert!(directory.path(&path).is_file(), "{path}");
+    }
+    let role = directory.read("config/rbac/metrics_auth_role.yaml");
+    for reviews in ["tokenreviews", "subjectaccessreviews"] {
+        assert!(role.contains(&format!("- {reviews}\n")), "{role}");
+    }
+    let roles = directory.read("dist/chart/templates/rbac.yaml");
+    let condition = "{{- if and .Values.rbac.create .Values.metrics.enabled }}\n---\n";
+    assert_eq!(roles.matches(condition).count(), 3, "{roles}");
     let values = directory.read("dist/chart/values.yaml");
     assert!(
         values.contains("metrics:\n  enabled: true\n  port: 9090\n"),
@@ -335,7 +341,7 @@ fn metrics_are_closed_to_the_network_unless_the_project_opens_them() {
         let error = kubewright_scaffold::Project::read(&directory.path("")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"metrics_port\" in operator.toml is not a port; write it as metrics_port = 8080"
+            "\"metrics_port\" in operator.toml is not a port; write it as metrics_port = 8443"
         );
     }
 }

@@ -1,5 +1,6 @@
 //! Files made from a model: the same as Go's tools make, and taken by a server.
 
+mod dashboards;
 mod files;
 mod goldens;
 #[path = "../../../../resource/tests/it/golden/kinds/mod.rs"]
@@ -7,6 +8,7 @@ mod kinds;
 mod server;
 mod webhooks;
 
+use files::crew;
 use kubewright_operator::Model;
 use kubewright_scaffold::{
     WebhookCertificates,

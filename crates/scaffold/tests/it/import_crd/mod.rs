@@ -149,7 +149,7 @@ fn an_object_whose_spec_is_optional_may_lack_it() {
 }
 
 #[test]
-fn what_an_imported_type_says_is_what_the_server_says() {
+fn imported_types_validate_like_the_server() {
     let object = json!({
         "apiVersion": "fleet.example.com/v1", "kind": "Ship", "metadata": {"name": "argo"},
         "spec": {"port": "Iolcus", "rig": "Brig", "flag": null, "cargo": {"grain": {}, "wine": {}}},
@@ -191,7 +191,7 @@ fn the_types_read_and_write_objects() {
 }
 
 #[test]
-fn what_cannot_be_imported_says_why() {
+fn errors_of_imports_say_why() {
     let sentence = |text: &str| import_crds(text).unwrap_err().to_string();
     assert_eq!(
         sentence("kind: Pod\napiVersion: v1\nspec: {group: a, names: {kind: A, plural: as}}"),
