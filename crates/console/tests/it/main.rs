@@ -1,0 +1,15 @@
+//! The console by HTTP, as a browser or a foreign page would call it.
+
+mod assets;
+mod browser;
+mod chromium;
+mod export;
+mod guard;
+mod lab;
+mod load;
+mod pages;
+mod requests;
+mod scene;
+mod secrets;
+mod streams;
+mod tree;
