@@ -82,7 +82,7 @@ enum Command {
     Import(commands::import::Import),
 
     /// Run the operator on a local cluster and rebuild it when files change
-    Dev(commands::dev::Dev),
+    Dev(Box<commands::dev::Dev>),
 
     /// Run the tests of the project; no cluster is needed
     Test(commands::test::Test),
@@ -108,7 +108,19 @@ enum Command {
     /// Explain the state of an object: conditions, owners, events and recent reconciles
     Why(commands::why::Why),
 
-    /// Compare what the operator may do with what it really did
+    /// Show the revisions of an object with their differences
+    History(commands::history::History),
+
+    /// Show who wrote each line of an object, and when
+    Blame(commands::blame::Blame),
+
+    /// Show the requests that wrote, or those that were refused
+    Requests(commands::requests::Requests),
+
+    /// Open the console of a running session or of a cluster in the browser
+    Console(commands::console::Console),
+
+    /// Compare the permissions of the operator with those it used
     Audit(commands::audit::Audit),
 
     /// Show queue, latency and error figures of the operator's controllers
@@ -123,6 +135,9 @@ enum Command {
     /// Check the toolchain, cluster, permissions and ports
     Doctor(commands::doctor::Doctor),
 
+    /// Check the webhooks, permissions and generated files of the project, without a cluster
+    Lint(commands::lint::Lint),
+
     /// Show the versions of this program and of Kubernetes
     Version(commands::version::Version),
 
@@ -130,7 +145,7 @@ enum Command {
     Completion(commands::completion::Completion),
 
     /// Start a local Kubernetes API server and write its kubeconfig
-    Up(commands::up::Up),
+    Up(Box<commands::up::Up>),
 
     /// Look into a data directory of `up`, back it up, restore or repair it
     Store {
@@ -168,7 +183,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns whether an error says what is wrong and what to do.
+/// Returns whether an error is meant for the user: it says what is wrong and what to do.
 fn is_sentence(error: &anyhow::Error) -> bool {
     use kubewright_cluster::{Error as ClusterError, OpenError};
     error.is::<Error>()
@@ -203,14 +218,22 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Deploy(deploy) => in_runtime(deploy.run()),
         Command::Undeploy(undeploy) => in_runtime(undeploy.run()),
         Command::Why(why) => in_runtime(why.run()),
+        Command::History(history) => in_runtime(history.run()),
+        Command::Blame(blame) => in_runtime(blame.run()),
+        Command::Requests(requests) => in_runtime(requests.run()),
+        Command::Console(console) => in_runtime(console.run()),
         Command::Audit(audit) => audit.run(),
         Command::Top(top) => in_runtime(top.run()),
         Command::Tree(tree) => in_runtime(tree.run()),
         Command::Explain(explain) => in_runtime(explain.run()),
         Command::Doctor(doctor) => in_runtime(doctor.run()),
+        Command::Lint(lint) => lint.run(),
         Command::Version(version) => version.run(),
         Command::Completion(completion) => completion.run(Arguments::command()),
-        Command::Up(up) => in_runtime(up.run()),
+        Command::Up(up) => match up.clock() {
+            rate if rate.is_normal() => in_runtime(up.run()),
+            rate => rate.run(up.run()),
+        },
         Command::Store { what } => what.run(),
         Command::Envtest(envtest) => envtest.run(),
         Command::Demo(demo) => in_runtime(demo.run()),

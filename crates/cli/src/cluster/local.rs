@@ -9,7 +9,7 @@ use std::{
 use anyhow::Context;
 use kube::Client;
 use kubewright_cluster::{
-    Cluster, ClusterBuilder, ClusterUser, Controllers, Error as ClusterError, write_secret_file,
+    Cluster, ClusterBuilder, ClusterUser, Error as ClusterError, Nodes, write_secret_file,
 };
 use kubewright_scaffold::Error;
 
@@ -21,8 +21,8 @@ pub(crate) struct LocalCluster {
 
 impl LocalCluster {
     /// Starts a cluster without a socket.
-    pub(crate) async fn start(controllers: Controllers) -> anyhow::Result<Self> {
-        let cluster = Cluster::builder().controllers(controllers).start().await?;
+    pub(crate) async fn start(builder: ClusterBuilder) -> anyhow::Result<Self> {
+        let cluster = builder.start().await?;
         Ok(Self {
             cluster,
             kubeconfig: None,
@@ -60,6 +60,11 @@ impl LocalCluster {
         self.cluster.client()
     }
 
+    /// Returns such a client that the faults of a lab do not affect.
+    pub(crate) fn direct_client(&self) -> Client {
+        self.cluster.direct_client()
+    }
+
     /// Writes a kubeconfig with which one acts as this user. A service account is created unless it exists.
     pub(crate) async fn write_kubeconfig_of(
         &self,
@@ -72,6 +77,12 @@ impl LocalCluster {
         let text = endpoint.kubeconfig_of(credential).to_yaml();
         write_secret_file(path, text).map_err(|e| Error::io("write", path, &e))?;
         Ok(())
+    }
+
+    /// Returns the simulated nodes.
+    pub(crate) fn nodes(&self) -> anyhow::Result<Nodes> {
+        let nodes = self.cluster.nodes().cloned();
+        nodes.context("the cluster has no nodes")
     }
 
     /// Returns the URL of the cluster, or nothing if it has no socket.

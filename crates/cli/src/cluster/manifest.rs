@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn documents_that_are_not_objects_are_rejected() {
         assert!(parse("kind: ConfigMap\n").is_err());
         assert!(parse("apiVersion: v1\nkind: ConfigMap\n").is_err());
         assert!(parse("a: [\n").is_err());

@@ -3,12 +3,17 @@
 pub(crate) mod apply;
 pub(crate) mod audit;
 pub(crate) mod authorization;
+pub(crate) mod clock;
+pub(crate) mod console;
 pub(crate) mod data;
+pub(crate) mod etcd;
 pub(crate) mod kinds;
+pub(crate) mod ledger;
 pub(crate) mod local;
 pub(crate) mod manifest;
 pub(crate) mod migrate;
 pub(crate) mod object;
+pub(crate) mod parts;
 
 use std::{ffi::OsString, fmt::Display, path::PathBuf, time::Duration};
 

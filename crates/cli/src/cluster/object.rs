@@ -2,6 +2,7 @@
 
 use clap::Args;
 use kube::{Api, Client, core::DynamicObject};
+use kubewright_ledger::ObjectRef;
 use kubewright_scaffold::Error;
 
 use crate::{
@@ -53,6 +54,24 @@ impl ObjectArgs {
         let kind = kinds.find(word)?;
         let api = kind.api(client, self.namespace.as_deref());
         Ok(Located { kind, api, name })
+    }
+
+    /// Returns the object as the ledger names it.
+    pub(crate) fn reference(&self, client: &Client, kind: &Kind) -> Result<ObjectRef, Error> {
+        let (_, name) = self.parts()?;
+        let namespace = match kind.namespaced {
+            true => self
+                .namespace
+                .as_deref()
+                .unwrap_or(client.default_namespace()),
+            false => "",
+        };
+        Ok(ObjectRef {
+            group: kind.resource.group.clone(),
+            resource: kind.resource.plural.clone(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        })
     }
 
     /// Returns the object that a request found, or the error that says what to do.

@@ -49,6 +49,8 @@ enum What {
     Rbac,
     /// Webhook configurations and their Service: config/webhook
     Webhook,
+    /// APIServices of kinds that the program serves itself, and their Service: config/apiserver
+    Apiserver,
     /// The complete kustomize tree: config
     Kustomize,
     /// One file with everything to install: dist/install.yaml
@@ -61,6 +63,8 @@ enum What {
     Docs,
     /// JSON schemas for editors: config/schema
     Schema,
+    /// Dashboards for Grafana, alert rules and a ServiceMonitor: config/observability
+    Dashboards,
     /// All targets
     All,
 }
@@ -71,12 +75,14 @@ impl What {
             What::Crd => Some(Target::Crd),
             What::Rbac => Some(Target::Rbac),
             What::Webhook => Some(Target::Webhook),
+            What::Apiserver => Some(Target::ApiServer),
             What::Kustomize => Some(Target::Kustomize),
             What::Yaml => Some(Target::Yaml),
             What::Helm => Some(Target::Helm),
             What::Samples => Some(Target::Samples),
             What::Docs => Some(Target::Docs),
             What::Schema => Some(Target::Schema),
+            What::Dashboards => Some(Target::Dashboards),
             What::All => None,
         }
     }

@@ -12,7 +12,7 @@ use crate::{
     },
     operator::{
         OperatorFlags, definitions, duration,
-        webhooks::{keep_deployed, not_yet_called, remove_stale},
+        webhooks::{keep_deployed, not_yet_called, not_yet_served, remove_stale},
     },
     output::{Output, say, warn},
 };
@@ -76,6 +76,7 @@ impl Definitions {
             let kept = keep_deployed(&client, &mut described).await;
             kept.map_err(|e| refused("read the CRDs of the operator", &e))?;
             not_yet_called(&described).into_iter().for_each(warn);
+            not_yet_served(&described).into_iter().for_each(warn);
         }
         let objects = definitions(&described)?;
         if objects.is_empty() && !json {

@@ -36,6 +36,8 @@ impl List {
                         "api": one.api,
                         "controllers": one.controllers,
                         "webhooks": webhooks(one),
+                        "aggregated": one.aggregated.as_ref().map(|it| it.data.name()),
+                        "subresources": subresources(one),
                     })
                 })
                 .collect();
@@ -54,7 +56,9 @@ impl List {
                 } else {
                     "Cluster"
                 };
-                let source = if one.api {
+                let source = if one.aggregated.is_some() {
+                    format!("{} (aggregated)", one.types_path())
+                } else if one.api {
                     one.types_path()
                 } else {
                     "built in".to_owned()
@@ -86,6 +90,15 @@ impl List {
             )),
         }
     }
+}
+
+/// Returns the scaffolded subresources of a kind.
+fn subresources(resource: &Resource) -> Vec<&str> {
+    let of_kind = resource
+        .aggregated
+        .iter()
+        .flat_map(|it| it.subresources.keys());
+    of_kind.map(String::as_str).collect()
 }
 
 /// Returns the webhooks of a kind, in the words of kubebuilder's `PROJECT`.

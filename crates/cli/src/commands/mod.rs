@@ -2,7 +2,9 @@
 
 pub(crate) mod add;
 pub(crate) mod audit;
+pub(crate) mod blame;
 pub(crate) mod completion;
+pub(crate) mod console;
 pub(crate) mod demo;
 pub(crate) mod deploy;
 pub(crate) mod dev;
@@ -11,12 +13,15 @@ pub(crate) mod edit;
 pub(crate) mod envtest;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod install;
+pub(crate) mod lint;
 pub(crate) mod list;
 pub(crate) mod migrate;
 pub(crate) mod new;
 pub(crate) mod remove;
+pub(crate) mod requests;
 pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod store;

@@ -42,6 +42,10 @@ struct Options {
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", require_equals = true)]
     namespaced: Option<bool>,
 
+    /// Create an API server, whose program serves its kinds itself; controllers can be added
+    #[arg(long)]
+    apiserver: bool,
+
     /// Dependency on kubewright: a version, a git repository such as git+https://host/repository.git?rev=COMMIT (or ?tag=,
     /// ?branch=), or the path of a checkout [default: the checkout that this program was built from if it exists, or
     /// the version of this program]
@@ -86,11 +90,8 @@ impl New {
             )
             .into());
         }
-        let next = format!(
-            "cd {} && kubewright create api --group crew --version v1 --kind Captain",
-            self.directory.display()
-        );
-        self.options.run(&root, &next)
+        let before = format!("cd {} && ", self.directory.display());
+        self.options.run(&root, &before)
     }
 
     /// Returns whether `..` follows a name, as in `a/../../b`: the path would create `a` and then leave it.
@@ -103,14 +104,14 @@ impl New {
 
 impl Init {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let next = "kubewright create api --group crew --version v1 --kind Captain";
         finish_interrupted(&here()?)?;
-        self.options.run(&here()?, next)
+        self.options.run(&here()?, "")
     }
 }
 
 impl Options {
-    fn run(self, root: &Path, next: &str) -> anyhow::Result<()> {
+    /// Creates the project. The text before the next command leads to its directory.
+    fn run(self, root: &Path, before: &str) -> anyhow::Result<()> {
         self.kubebuilder.check()?;
         self.layout.check()?;
         self.go.check()?;
@@ -128,6 +129,17 @@ impl Options {
             kubewright: dependency(self.kubewright.as_deref())?,
             package: self.package.package()?,
         };
-        self.plan.carry_out(&project.plan(root)?, next)
+        let plan = match self.apiserver {
+            true => project.plan_apiserver(root)?,
+            false => project.plan(root)?,
+        };
+        let next = format!(
+            "{before}kubewright create api {}",
+            match self.apiserver {
+                true => "--aggregated --group sky --version v1 --kind Planet",
+                false => "--group crew --version v1 --kind Captain",
+            }
+        );
+        self.plan.carry_out(&plan, &next)
     }
 }

@@ -3,7 +3,9 @@
 //! CRDs with conversion are applied, since they hold the address of the operator's conversion endpoint. Admission webhooks are
 //! registered as long as the operator runs.
 //!
-//! On Unix an operator without webhooks replaces this process, so signals and the exit code are its own. With webhooks this
+//! Kinds that the operator serves itself are led to it.
+//!
+//! On Unix an operator that the cluster does not call replaces this process, so signals and the exit code are its own. Otherwise this
 //! process stays, to remove their registration at the end.
 
 use std::{
@@ -27,7 +29,9 @@ use crate::{
     exit::Exit,
     operator::{
         OperatorFlags, definitions,
-        webhooks::{LocalWebhooks, Whereabouts, names, not_called},
+        webhooks::{
+            Endpoint, LocalWebhooks, Whereabouts, api_names, names, not_called, not_served,
+        },
     },
     output::{Output, warn},
     process::not_run,
@@ -38,7 +42,7 @@ use crate::{
 /// The time limit for a CRD to be established.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The interval between looks at the operator.
+/// The interval at which the operator is checked.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// The time limit for the operator to stop by itself.
@@ -77,7 +81,7 @@ impl Run {
         let model = program.describe()?;
         let mut command = Command::new(&program.executable);
         command.args(self.cluster.flags());
-        if !model.serves_webhooks() {
+        if !model.is_called() {
             let flags = self.prepare(&client, model, None).await?.flags;
             command.args(flags).args(self.arguments);
             return Ok(Some(command));
@@ -104,6 +108,7 @@ impl Run {
         if let Some(why) = webhooks.why_not() {
             let why = format!("it cannot call this machine: {why}");
             not_called(&prepared.model, &why).into_iter().for_each(warn);
+            not_served(&prepared.model, &why).into_iter().for_each(warn);
             return Ok(Some(command));
         }
         let ended = supervise(command, &mut webhooks, &prepared.model, stop).await;
@@ -189,6 +194,27 @@ async fn called(
     webhooks: &mut LocalWebhooks,
     model: &Model,
 ) -> std::io::Result<ExitStatus> {
+    if model.serves_aggregated_apis() {
+        while !is_served(webhooks.apis_endpoint()).await {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+        match webhooks.register_apis(model).await {
+            Ok(_) => warn(format_args!(
+                "note: the cluster serves {} from this machine until the operator ends",
+                api_names(model)
+            )),
+            Err(error) => warn(format_args!(
+                "note: {} are not served: {error}",
+                api_names(model)
+            )),
+        }
+    }
+    if !model.serves_webhooks() {
+        return ended(child).await;
+    }
     let url = loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
@@ -208,6 +234,13 @@ async fn called(
     ended(child).await
 }
 
+async fn is_served(endpoint: Option<&Endpoint>) -> bool {
+    match endpoint {
+        Some(endpoint) => endpoint.is_served().await,
+        None => false,
+    }
+}
+
 /// Waits until the operator has ended.
 async fn ended(child: &mut Child) -> std::io::Result<ExitStatus> {
     loop {
@@ -218,7 +251,7 @@ async fn ended(child: &mut Child) -> std::io::Result<ExitStatus> {
     }
 }
 
-/// Removes everything that points to this machine from the cluster, and reports what is left.
+/// Removes everything that points to this machine from the cluster, and reports what could not be removed.
 async fn end(webhooks: &mut LocalWebhooks) {
     for error in webhooks.end().await {
         warn(format_args!("note: {error}"));

@@ -4,15 +4,22 @@ use std::{net::SocketAddr, path::PathBuf, time::Instant};
 
 use anyhow::Context;
 use clap::Args;
-use kubewright_cluster::{
-    Cluster, ClusterUser, Controllers, Error as ClusterError, Profile, Tokens, TokensError,
-};
+use kubewright_cluster::{Cluster, ClusterUser, Error as ClusterError, Lab, Tokens, TokensError};
 use kubewright_kube_apiserver::{PluginName, ServiceRange};
+use kubewright_ledger::Ledger;
 use kubewright_scaffold::Error;
 use serde_json::json;
 
 use crate::{
-    cluster::{audit::AuditLog, authorization::Authorization, data::DataArgs},
+    cluster::{
+        audit::AuditLog,
+        authorization::Authorization,
+        clock::ClockRate,
+        console::{ConsoleArgs, Subject, Where, open_on_key},
+        data::DataArgs,
+        etcd::EtcdArgs,
+        parts::Parts,
+    },
     output::{Output, say_line, warn},
     signal::interrupted,
 };
@@ -39,13 +46,11 @@ pub(crate) struct Up {
     #[command(flatten)]
     authorization: Authorization,
 
-    /// Parts of the cluster that run: `bare` for namespaces, garbage and accounts, `controllers` for workloads too
-    #[arg(long, value_name = "PROFILE", default_value_t)]
-    profile: Profile,
+    #[command(flatten)]
+    parts: Parts,
 
-    /// Built-in controllers to run instead of the profile's: `default`, `none`, or a list such as `*,-garbagecollector`
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    controllers: Option<Controllers>,
+    #[command(flatten)]
+    clock: ClockRate,
 
     /// CIDR range that services get their cluster IPs from
     #[arg(long, value_name = "CIDR", default_value_t)]
@@ -67,14 +72,33 @@ pub(crate) struct Up {
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     audit_log_path: Option<PathBuf>,
 
+    /// Do not record who wrote what and why
+    #[arg(long)]
+    no_ledger: bool,
+
+    /// Add a page to the console with which faults are injected, the clock is moved and the cluster is forked
+    #[arg(long, conflicts_with_all = ["no_console", "clock_rate"])]
+    lab: bool,
+
     #[command(flatten)]
     data: DataArgs,
+
+    #[command(flatten)]
+    etcd: EtcdArgs,
+
+    #[command(flatten)]
+    console: ConsoleArgs,
 
     #[command(flatten)]
     output: Output,
 }
 
 impl Up {
+    /// Returns the rate of the cluster's time, which decides on the runtime.
+    pub(crate) fn clock(&self) -> ClockRate {
+        self.clock
+    }
+
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let began = Instant::now();
         let stop = interrupted()?;
@@ -89,14 +113,17 @@ impl Up {
         if let Some(directory) = self.data.directory() {
             builder = builder.data_dir(directory);
         }
-        let mut cluster = builder
+        let mut builder = self.clock.add_to(self.etcd.add_to(builder).await?);
+        let lab = self.lab.then(Lab::new);
+        if let Some(lab) = &lab {
+            builder = builder.lab(lab.clone());
+        }
+        let mut cluster = self
+            .parts
+            .add_to(builder, self.etcd.objects())
             .listen(self.listen)
-            .controllers(
-                self.controllers
-                    .clone()
-                    .unwrap_or_else(|| self.profile.controllers()),
-            )
             .authorization(self.authorization.modes()?)
+            .ledger((!self.no_ledger).then(Ledger::new))
             .api_server(|server| {
                 let server = match &audit {
                     Some(audit) => audit.record(server),
@@ -121,6 +148,17 @@ impl Up {
         for user in &self.users {
             contexts.push(cluster.credential(user).await?);
         }
+        let console = self
+            .console
+            .start(
+                cluster.direct_client(),
+                Subject {
+                    title: "kubewright up",
+                    place: Where::Here(lab),
+                    project: None,
+                },
+            )
+            .await?;
         let endpoint = cluster
             .endpoint_mut()
             .context("the cluster does not listen")?;
@@ -148,13 +186,23 @@ impl Up {
                 "server": url,
                 "kubeconfig": file.to_string(),
                 "milliseconds": u64::try_from(took).unwrap_or(u64::MAX),
+                "console": console.as_ref().map(|console| console.url()),
             })
             .to_string(),
             false => format!(
                 "kubewright is ready at {url} in {took} ms; try: kubectl --kubeconfig {file} get namespaces"
             ),
         })?;
-        stop.await;
+        if let Some(console) = &console
+            && !self.output.is_json()
+        {
+            say_line(&format!("console  {}", console.url()))?;
+        }
+        tokio::select! {
+            () = stop => {}
+            () = open_on_key(console.as_ref()) => {}
+        }
+        drop(console);
         cluster.stop().await?;
         if let Some(audit) = audit {
             audit.flush();

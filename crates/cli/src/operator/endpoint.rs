@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, io, time::Duration};
 
+use kubewright_machinery::time::Time;
 use serde::{Deserialize, de::DeserializeOwned};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -138,6 +139,17 @@ impl KeyStatus {
         let result = self.last_result.as_deref().unwrap_or_default();
         result.starts_with("error") || result.starts_with("terminal error")
     }
+
+    /// Returns the time since which the key waits for a worker, in seconds since 1970, if it does.
+    pub(crate) fn queued_since(&self) -> Option<f64> {
+        let trigger = self.pending_trigger.as_ref()?;
+        let is_delayed = self.due_in_seconds.is_some_and(|due| due > 0.0);
+        if self.running || is_delayed {
+            return None;
+        }
+        let at = Time::parse(&trigger.at).ok()?;
+        Some(at.unix_seconds() as f64 + f64::from(at.subsec_nanos()) / 1e9)
+    }
 }
 
 /// Returns the address of the operator: the given one, that of a running `kubewright dev`, or the default.
@@ -225,7 +237,25 @@ mod tests {
     }
 
     #[test]
-    fn what_a_controller_tells_is_read() {
+    fn only_keys_that_could_run_are_waiting() {
+        let mut key = KeyStatus {
+            pending_trigger: Some(Trigger {
+                at: "1970-01-01T00:01:40.5Z".to_owned(),
+                ..Trigger::default()
+            }),
+            ..KeyStatus::default()
+        };
+        assert_eq!(key.queued_since(), Some(100.5));
+        key.due_in_seconds = Some(3.0);
+        assert_eq!(key.queued_since(), None);
+        key.due_in_seconds = None;
+        key.running = true;
+        assert_eq!(key.queued_since(), None);
+        assert_eq!(KeyStatus::default().queued_since(), None);
+    }
+
+    #[test]
+    fn the_status_of_a_controller_is_read() {
         let text = r#"{"leading":true,"caches":[],"controllers":[{"name":"captain","sources":[],"queued":1,
             "processing":0,"delayed":2,"workers":1,"keys":[{"key":"default/a","running":false,
             "lastResult":"error: no","durationSeconds":0.5,"dueInSeconds":3.0,

@@ -32,7 +32,7 @@ pub(crate) struct Program {
 /// The destination of cargo's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CargoOutput {
-    /// Shown as it is written.
+    /// Printed unchanged.
     Shown,
     /// Captured, for the error.
     Captured,
@@ -201,7 +201,7 @@ fn build_by(
     Ok(Program { executable, took })
 }
 
-/// A running cargo, as far as its output tells.
+/// The progress of a running cargo, according to its output.
 #[derive(Default)]
 struct Watched {
     done: AtomicUsize,
@@ -263,7 +263,7 @@ impl Watched {
     }
 }
 
-/// Reports whether a line of cargo says what it does at the moment: `   Compiling serde v1.0.0`.
+/// Reports whether a line of cargo shows its progress: `   Compiling serde v1.0.0`.
 fn is_step(line: &str) -> bool {
     let steps = [
         "Updating",
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_told_from_what_cargo_says() {
+    fn progress_follows_the_output_of_cargo() {
         let seen = Mutex::new(Vec::new());
         let note = |step: Progress<'_>| {
             let step = format!("{} {}", step.done, step.now);

@@ -49,7 +49,7 @@ pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Prints a line to standard error. If that fails, nobody is left to notify.
+/// Prints a line to standard error. Failures are ignored.
 pub(crate) fn warn(line: impl Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

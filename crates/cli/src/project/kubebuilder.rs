@@ -1,6 +1,6 @@
 //! Flags of kubebuilder, so that its commands work unchanged.
 //!
-//! A flag either has its effect here, asks for what is the case anyway, or is refused. None is ignored.
+//! A flag either has its effect here, requests the default behavior, or is rejected. None is ignored.
 
 use clap::Args;
 use kubewright_scaffold::{Error, License, Package};

@@ -17,14 +17,14 @@ use super::session::Session;
 const MOST: usize = 100_000;
 
 /// The maximum length of a line.
-const LONGEST: usize = 4096;
+const LONGEST: usize = 64 * 1024;
 
 /// Returns the directory of the records.
 pub(crate) fn directory(root: &Path) -> PathBuf {
     Session::directory(root).join("permissions")
 }
 
-/// Writes what was used by one source, in place of what it used before.
+/// Writes the permissions that one source used, replacing the earlier ones.
 pub(crate) fn write(root: &Path, source: &str, used: &[Access]) -> Result<(), Error> {
     let directory = directory(root);
     fs::create_dir_all(&directory).map_err(|e| Error::io("make", &directory, &e))?;

@@ -24,6 +24,9 @@ pub(crate) struct Session {
     pub(crate) context: Option<String>,
     /// The address of the operator's endpoints, such as `127.0.0.1:41234`.
     pub(crate) operator: String,
+    /// The URL of its console, with the token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) console: Option<String>,
 }
 
 /// Marks a running `kubewright dev` in a project until it is dropped.
@@ -122,13 +125,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_one_left_counts_for_nothing() {
+    fn files_of_a_killed_session_are_ignored() {
         let root = std::env::temp_dir().join(format!("kubewright-session-{}", std::process::id()));
         let root = root.as_path();
         let session = Session {
             kubeconfig: None,
             context: Some("kind".into()),
             operator: "127.0.0.1:1".into(),
+            console: None,
         };
         let lock = SessionLock::acquire(root).unwrap();
         session.write(root).unwrap();

@@ -1,5 +1,7 @@
 //! The live view on a terminal, redrawn in place; printing that ignores errors.
 
+#[cfg(unix)]
+pub(crate) mod keys;
 pub(crate) mod style;
 pub(crate) mod wrap;
 

@@ -9,7 +9,7 @@ const CUT: &str = "…";
 /// Breaks a line into rows of at most `width` columns, at spaces where possible. Rows after the first are indented. If
 /// there are more than `most` rows, the last one ends with an ellipsis.
 ///
-/// Styles (`\x1b[..m`) take no space, and go on in the next row.
+/// Styles (`\x1b[..m`) take no space, and continue in the next row.
 pub(crate) fn wrap(line: &str, width: usize, indent: usize, most: usize) -> Vec<String> {
     let width = width.max(10);
     let indent = indent.min(width / 4);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn styles_take_no_space_and_go_on_in_the_next_row() {
+    fn styles_take_no_space_and_continue_in_the_next_row() {
         let line = "\x1b[31mone two three\x1b[0m end";
         let rows = wrap(line, 10, 0, 9);
         assert_eq!(rows, ["\x1b[31mone two\x1b[0m", "\x1b[31mthree\x1b[0m end"]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_at_all_is_marked() {
+    fn text_that_does_not_fit_is_marked() {
         let rows = wrap("one two three four five six seven", 10, 0, 2);
         assert_eq!(rows, ["one two", "three fou…"]);
         let rows = wrap("abcdefghijklmnopqrstuvwxyz", 10, 0, 1);

@@ -1,6 +1,8 @@
 //! `kubewright demo` from outside.
 
 use crate::{
+    chromium::Chromium,
+    console::url,
     process::{PATIENCE, Process},
     server::{Folder, kubewright},
 };
@@ -13,16 +15,20 @@ fn demo_once_plays_the_script_and_checks_it() {
     let (output, status) = Process::start(command, None).finish();
     assert_eq!(status.code(), Some(0), "{output}");
     for line in [
-        "2/9 The annotation creates an Ingress",
+        "2/12 The annotation creates an Ingress",
         "$ kubectl annotate service web ingress/http=true",
         "watch      default/web    services updated",
-        "ok example.com/ leads to web:80",
-        "ok example.com/ leads to web:8080",
+        "ok example.com/ routes to web:80",
+        "ok example.com/ routes to web:8080",
         "ok the Ingress is deleted",
         "error: Ingress default/shop is not controlled by the Service: it is left alone",
         "is forbidden: exceeded quota: no-ingresses",
         "reconcile  default/api    backoff           -> created",
-        "9 of 9 steps succeeded",
+        "ok 8 pods are ready: 4 on node-1, 4 on node-2",
+        "ok its ReplicaSet has created store-",
+        "! node-2 loses power",
+        "ok 8 pods are ready on node-1",
+        "12 of 12 steps succeeded",
     ] {
         assert!(output.contains(line), "no {line:?} in\n{output}");
     }
@@ -39,7 +45,7 @@ fn the_demo_can_be_joined_and_stopped() {
     let mut command = kubewright();
     command.current_dir(folder.path()).arg("demo");
     let mut process = Process::start(command, None);
-    let output = process.output_until(PATIENCE, |text| text.contains("/9 "));
+    let output = process.output_until(PATIENCE, |text| text.contains("/12 "));
     let join = "join in: kubectl --kubeconfig kubewright-demo.kubeconfig get services,ingresses";
     assert!(output.contains(join), "{output}");
     let kubeconfig = folder.path().join("kubewright-demo.kubeconfig");
@@ -55,6 +61,20 @@ fn the_demo_can_be_joined_and_stopped() {
         !kubeconfig.exists(),
         "a kubeconfig of a server that is gone"
     );
+}
+
+#[test]
+fn the_demo_is_watched_in_a_browser() {
+    let Some(chromium) = Chromium::find() else {
+        return;
+    };
+    let folder = Folder::new();
+    let mut command = kubewright();
+    command.current_dir(folder.path()).arg("demo");
+    let mut process = Process::start(command, None);
+    chromium.play("demo.mjs", &url(&mut process), &[]);
+    let (output, status) = process.signal("TERM");
+    assert_eq!(status.code(), Some(0), "{output}");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn definitions_are_installed_and_uninstalled() {
 
 /// A converting operator is gone, and the cluster does not know.
 #[test]
-fn definitions_go_though_nobody_converts_their_objects() {
+fn definitions_are_deleted_without_a_converter() {
     let server = Server::start_with(&[]);
     let folder = Folder::new();
     let path = operator(&folder).display().to_string();
@@ -166,7 +166,7 @@ fn a_manifest_is_deployed_in_order_and_undeployed() {
 }
 
 #[test]
-fn a_deployment_that_does_not_become_available_is_told() {
+fn a_deployment_that_does_not_become_available_is_reported() {
     let server = Server::start();
     let folder = Folder::new();
     let file = folder.path().join("install.yaml");
@@ -208,7 +208,7 @@ fn an_operator_runs_in_the_place_of_the_tool() {
 }
 
 #[test]
-fn what_is_in_the_way_is_one_sentence_and_exit_code_2() {
+fn obstacles_are_one_sentence_and_exit_code_2() {
     let server = Server::start();
     let folder = Folder::new();
     let path = operator(&folder);
@@ -278,7 +278,7 @@ fn what_is_in_the_way_is_one_sentence_and_exit_code_2() {
 }
 
 #[test]
-fn a_broken_rule_is_told_with_its_position_and_nothing_is_applied() {
+fn a_broken_rule_is_reported_with_its_position_and_nothing_is_applied() {
     let server = Server::start();
     let folder = Folder::new();
     let path = operator(&folder);

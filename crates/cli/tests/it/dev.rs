@@ -94,7 +94,7 @@ fn samples_are_applied_again_when_the_schema_changes() {
 }
 
 #[test]
-fn a_definition_that_a_server_would_refuse_is_told_with_its_position() {
+fn an_invalid_definition_is_reported_with_its_position() {
     let mut described = model();
     let schema = "/crds/0/spec/versions/0/schema/openAPIV3Schema";
     described.pointer_mut(schema).unwrap()["x-kubernetes-validations"] =

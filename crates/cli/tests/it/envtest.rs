@@ -68,6 +68,34 @@ fn flags_without_effect_are_warned_about_and_missing_behaviour_is_an_error() {
     );
     let output = run(&["--insecure-port=0"]);
     assert!(output.contains("unknown flag: --insecure-port"), "{output}");
+    for (arguments, sentence) in [
+        (
+            &["--feature-gates=WatchList=false"][..],
+            "--feature-gates=WatchList=false is not supported by kubewright",
+        ),
+        (
+            &["--feature-gates=Nope=true"],
+            "unrecognized feature gate: Nope",
+        ),
+        (
+            &["--service-account-lookup=false"],
+            "--service-account-lookup=false is not supported by kubewright",
+        ),
+        (
+            &["--service-account-key-file=sa.pub"],
+            "--service-account-key-file needs --service-account-signing-key-file",
+        ),
+        (
+            &["--proxy-client-cert-file=Cargo.toml"],
+            "--proxy-client-cert-file and --proxy-client-key-file belong together",
+        ),
+    ] {
+        let output = run(arguments);
+        assert!(output.contains(sentence), "{output}");
+    }
+    let output = run(&["--etcd-servers=http://127.0.0.1:1", "--secure-port=none"]);
+    let warning = "warning: --etcd-servers has no effect in kubewright: objects are kept in memory and not in etcd";
+    assert!(output.contains(warning), "{output}");
     let output = run(&["--authorization-mode=Sometimes"]);
     assert!(
         output.contains("\"Sometimes\" for \"--authorization-mode\""),

@@ -36,7 +36,7 @@ pub(crate) const MODEL: &str = r#"{"model": 2, "name": "crew-operator", "version
   "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}"#;
 
 #[test]
-fn what_was_generated_is_up_to_date_until_it_is_not() {
+fn generated_files_are_up_to_date_until_the_types_change() {
     let place = project(MODEL);
     let missing = place.call("generate --check");
     assert_eq!(missing.status.code(), Some(1));
@@ -112,8 +112,8 @@ fn the_project_says_what_all_means() {
     fs::write(&file, format!("generate = [\"crds\"]\n{text}")).unwrap();
     assert_eq!(
         place.refused("generate"),
-        "\"crds\" under \"generate\" in operator.toml is not a target; use any of crd, rbac, webhook, kustomize, yaml, \
-         helm, samples, docs, schema"
+        "\"crds\" under \"generate\" in operator.toml is not a target; use any of crd, rbac, webhook, apiserver, kustomize, yaml, \
+         helm, samples, docs, schema, dashboards"
     );
 }
 

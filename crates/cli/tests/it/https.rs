@@ -113,6 +113,17 @@ impl Peer {
 
     /// Sends a POST of JSON, and returns the status code and the body of the response, if there is one.
     pub(crate) fn post(&self, path: &str, json: &str) -> Option<(u16, String)> {
+        self.send("POST", path, "application/json", json)
+    }
+
+    /// Sends a request, and returns the status code and the body of the response, if there is one.
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: &str,
+    ) -> Option<(u16, String)> {
         let name = ServerName::try_from("127.0.0.1").ok()?;
         let connection = ClientConnection::new(Arc::clone(&self.config), name).ok()?;
         let socket = TcpStream::connect(&self.address).ok()?;
@@ -120,11 +131,11 @@ impl Peer {
         let mut stream = StreamOwned::new(connection, socket);
         write!(
             stream,
-            "POST {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\n\r\n{json}",
+            "{method} {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: {content_type}\r\n\
+             Content-Length: {}\r\n\r\n{body}",
             self.address,
             self.token,
-            json.len()
+            body.len()
         )
         .ok()?;
         let mut answer = Vec::new();

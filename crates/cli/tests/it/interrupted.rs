@@ -69,7 +69,7 @@ fn a_command_that_is_killed_leaves_all_or_nothing() {
 }
 
 #[test]
-fn what_was_only_prepared_is_taken_back() {
+fn prepared_changes_are_rolled_back() {
     let place = Place::project();
     let before = files(place.path());
     fs::create_dir_all(place.path().join("src/api/port/v1")).unwrap();

@@ -75,6 +75,7 @@ fn commands_on_files_answer_with_one_document() {
         ("generate --check", "current"),
         ("test", "passed"),
         ("doctor", "findings"),
+        ("lint", "findings"),
         ("remove controller map", "removed"),
         ("remove version v2 --kind Quay", "removed"),
         ("remove api Quay", "removed"),
@@ -127,7 +128,7 @@ fn commands_on_a_cluster_answer_with_one_document() {
 }
 
 #[test]
-fn commands_that_go_on_write_a_document_a_line() {
+fn continuous_commands_print_one_document_per_line() {
     let folder = Folder::new();
     let mut command = kubewright();
     command.current_dir(folder.path());
@@ -149,7 +150,7 @@ fn commands_that_go_on_write_a_document_a_line() {
     assert!(status.success(), "{text}");
     let told = documents(&text);
     let count = |what: &str| told.iter().filter(|it| it["what"] == what).count();
-    assert_eq!(count("step"), 9);
+    assert_eq!(count("step"), 12);
     assert!(count("reconcile") > 5 && count("found") > 5, "{text}");
     assert_eq!(count("missed"), 0);
 

@@ -4,12 +4,13 @@
 
 use std::{
     collections::BTreeMap,
+    hash::{BuildHasher, Hasher, RandomState},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
         mpsc::{Sender, channel},
     },
     thread,
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -27,8 +28,35 @@ const CLIENTS: usize = 4;
 /// The collection that is written.
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// The acknowledged objects: names and resource versions.
-type Acknowledged = Arc<Mutex<BTreeMap<String, String>>>;
+/// The objects of the clients by name.
+type Objects = Arc<Mutex<BTreeMap<String, Written>>>;
+
+/// An object: its acknowledged version and value, unless it is deleted, and the write without a response.
+#[derive(Clone, Default)]
+struct Written {
+    acknowledged: Option<(u64, String)>,
+    pending: Option<Pending>,
+}
+
+/// A write without a response, which has happened or not.
+#[derive(Clone)]
+enum Pending {
+    Value(String),
+    Deletion,
+}
+
+/// A small random number generator.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) % bound
+    }
+}
 
 fn start(data: &Folder, round: usize) -> Server {
     let directory = data.path().join("data").display().to_string();
@@ -44,26 +72,113 @@ fn start(data: &Folder, round: usize) -> Server {
     ])
 }
 
-/// Creates objects until the server is gone. Each one that is acknowledged is noted and counted.
-fn write(peer: &Peer, client: usize, round: usize, acknowledged: &Acknowledged, done: &Sender<()>) {
-    for n in 0.. {
-        let name = format!("r{round}-c{client}-{n}");
-        let object = format!(
-            r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "{name}"}}, "data": {{"name": "{name}"}}}}"#
-        );
-        let Some((201, body)) = peer.post(MAPS, &object) else {
-            return;
-        };
-        let Ok(created) = serde_json::from_str::<Value>(&body) else {
-            // Cut off: not acknowledged.
-            return;
-        };
-        let version = created["metadata"]["resourceVersion"].as_str();
-        let version = version.expect("a version").to_owned();
-        acknowledged.lock().unwrap().insert(name, version);
-        if done.send(()).is_err() {
-            return;
+/// A client that creates, replaces, patches and deletes objects of its own.
+struct Client<'a> {
+    peer: &'a Peer,
+    objects: &'a Objects,
+    rng: Rng,
+    /// The names of its objects.
+    names: Vec<String>,
+}
+
+impl Client<'_> {
+    /// Writes until the server is gone. Each acknowledged write is recorded and counted.
+    fn run(&mut self, prefix: &str, done: &Sender<()>) {
+        for n in 0.. {
+            let written = match (self.names.len() as u64, self.rng.below(8)) {
+                (0, _) | (_, 0..=2) => self.create(format!("{prefix}-{n}")),
+                (count, 7) => {
+                    let at = self.rng.below(count) as usize;
+                    let name = self.names.swap_remove(at);
+                    self.write("DELETE", &name, Pending::Deletion)
+                }
+                (count, turn) => {
+                    let name = self.names[self.rng.below(count) as usize].clone();
+                    let method = if turn < 5 { "PUT" } else { "PATCH" };
+                    self.write(method, &name, Pending::Value(format!("{prefix}-{n}")))
+                }
+            };
+            if written.is_none() || done.send(()).is_err() {
+                return;
+            }
         }
+    }
+
+    fn create(&mut self, name: String) -> Option<()> {
+        self.write("POST", &name, Pending::Value(name.clone()))?;
+        self.names.push(name);
+        Some(())
+    }
+
+    /// Makes a request. Returns `None` if it was not acknowledged.
+    fn write(&self, method: &str, name: &str, write: Pending) -> Option<()> {
+        let value = match &write {
+            Pending::Value(value) => Some(value.clone()),
+            Pending::Deletion => None,
+        };
+        let body = match (&value, method) {
+            (None, _) => String::new(),
+            (Some(value), "PATCH") => format!(r#"{{"data": {{"value": "{value}"}}}}"#),
+            (Some(value), _) => format!(
+                r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "{name}"}}, "data": {{"value": "{value}"}}}}"#
+            ),
+        };
+        let path = match method {
+            "POST" => MAPS.to_owned(),
+            _ => format!("{MAPS}/{name}"),
+        };
+        let content_type = match method {
+            "PATCH" => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        let mut objects = self.objects.lock().unwrap();
+        objects.entry(name.to_owned()).or_default().pending = Some(write);
+        drop(objects);
+        let (code, body) = self.peer.send(method, &path, content_type, &body)?;
+        // Cut off: not acknowledged.
+        let answer: Value = serde_json::from_str(&body).ok()?;
+        assert!(matches!(code, 200 | 201), "{method} {name}: {answer}");
+        let acknowledged = value.map(|value| (version_of(&answer), value));
+        let pending = None;
+        let mut objects = self.objects.lock().unwrap();
+        objects.insert(
+            name.to_owned(),
+            Written {
+                acknowledged,
+                pending,
+            },
+        );
+        Some(())
+    }
+}
+
+/// Compares the objects of a restarted server with those that were acknowledged, and adopts them.
+fn compare(objects: &Objects, there: &BTreeMap<String, Value>) {
+    let mut objects = objects.lock().unwrap();
+    for (name, written) in &mut *objects {
+        let found = there.get(name).map(|object| {
+            let value = object["data"]["value"].as_str().expect("a value");
+            (version_of(object), value.to_owned())
+        });
+        let is_pending = match (&written.pending, &found) {
+            (Some(Pending::Deletion), None) => true,
+            (Some(Pending::Value(value)), Some((version, found))) => {
+                let before = written.acknowledged.as_ref().map(|(version, _)| *version);
+                value == found && Some(*version) > before
+            }
+            _ => false,
+        };
+        assert!(
+            found == written.acknowledged || is_pending,
+            "{name} is {found:?}, and {:?} was acknowledged",
+            written.acknowledged
+        );
+        written.acknowledged = found;
+        written.pending = None;
+    }
+    for name in there.keys() {
+        let is_own = !name.starts_with('r') || objects.contains_key(name);
+        assert!(is_own, "{name} was never written");
     }
 }
 
@@ -89,22 +204,38 @@ fn version_of(object: &Value) -> u64 {
     version.and_then(|v| v.parse().ok()).expect("a version")
 }
 
-/// Returns the names of objects that a watch tells of after a version.
-fn watched(server: &Server, after: &str) -> Vec<String> {
+/// The names and versions of all objects.
+type Versions = BTreeMap<String, u64>;
+
+fn versions(objects: &BTreeMap<String, Value>) -> Versions {
+    let versions = objects.iter();
+    versions
+        .map(|(name, object)| (name.clone(), version_of(object)))
+        .collect()
+}
+
+/// Returns the objects of a list after the changes that a watch delivers.
+fn followed(server: &Server, mut versions: Versions, after: &str) -> Versions {
     let token = server.kubeconfig_value("token");
     let path = format!("{MAPS}?watch=true&resourceVersion={after}&timeoutSeconds=1");
     let (code, body) = https::get(server, &path, Some(&token));
     assert_eq!(code, 200, "{body}");
-    let events = body.lines().filter(|line| line.starts_with('{'));
-    let names = events.map(|line| {
+    let mut last = after.parse::<u64>().expect("a number");
+    for line in body.lines().filter(|line| line.starts_with('{')) {
         let event: Value = serde_json::from_str(line).expect("an event");
-        assert_eq!(event["type"], "ADDED", "{event}");
-        event["object"]["metadata"]["name"]
-            .as_str()
-            .expect("a name")
-            .to_owned()
-    });
-    names.collect()
+        let object = &event["object"];
+        let version = version_of(object);
+        assert!(version > last, "{event}");
+        last = version;
+        let name = object["metadata"]["name"].as_str().expect("a name");
+        let before = versions.remove(name);
+        let kind = event["type"].as_str().expect("a type");
+        assert_eq!(kind == "ADDED", before.is_none(), "{event}");
+        if kind != "DELETED" {
+            versions.insert(name.to_owned(), version);
+        }
+    }
+    versions
 }
 
 #[test]
@@ -112,36 +243,19 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
     let kills = std::env::var("KUBEWRIGHT_KILLS").ok();
     let kills = kills.and_then(|kills| kills.parse().ok()).unwrap_or(KILLS);
     let data = Folder::new();
-    let acknowledged = Acknowledged::default();
-    let total = AtomicUsize::new(0);
-    let mut before: Option<String> = None;
+    let objects = Objects::default();
+    let mut rng = Rng(RandomState::new().build_hasher().finish());
+    let mut total = 0;
+    let mut before: Option<(Versions, String)> = None;
     for round in 0..=kills {
         let server = start(&data, round);
         let (there, version) = listed(&server);
-        let promised = acknowledged.lock().unwrap().clone();
-        for (name, version) in &promised {
-            let object = there
-                .get(name)
-                .unwrap_or_else(|| panic!("{name} is lost after kill {round}"));
-            assert_eq!(object["metadata"]["resourceVersion"], **version, "{name}");
-            assert_eq!(object["data"]["name"], **name);
+        compare(&objects, &there);
+        if let Some((list, version)) = before.filter(|_| round % 10 == 0) {
+            let now = followed(&server, list, &version);
+            assert_eq!(now, versions(&there), "a watch from {version} on");
         }
-        if let Some(before) = before.filter(|_| round % 10 == 0) {
-            let after: u64 = before.parse().expect("a number");
-            let mut expected: Vec<(u64, String)> = there
-                .iter()
-                .map(|(name, object)| (version_of(object), name.clone()))
-                .filter(|(version, _)| *version > after)
-                .collect();
-            expected.sort_unstable();
-            let expected: Vec<String> = expected.into_iter().map(|(_, name)| name).collect();
-            assert_eq!(
-                watched(&server, &before),
-                expected,
-                "a watch from {before} on"
-            );
-        }
-        before = Some(version);
+        before = Some((versions(&there), version));
         if round == kills {
             break;
         }
@@ -149,25 +263,32 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
         let (done, acks) = channel();
         let clients: Vec<_> = (0..CLIENTS)
             .map(|client| {
-                let (peer, acknowledged, done) = (peer.clone(), acknowledged.clone(), done.clone());
-                thread::spawn(move || write(&peer, client, round, &acknowledged, &done))
+                let (peer, objects, done) = (peer.clone(), objects.clone(), done.clone());
+                let rng = Rng(rng.below(u64::MAX));
+                thread::spawn(move || {
+                    let mut writer = Client {
+                        peer: &peer,
+                        objects: &objects,
+                        rng,
+                        names: Vec::new(),
+                    };
+                    writer.run(&format!("r{round}-c{client}"), &done);
+                })
             })
             .collect();
         drop(done);
-        // Killed in the middle of the load, after another number of writes each time.
-        for _ in 0..5 + round * 7 % 23 {
+        // Killed in the middle of the load, at any moment of a write.
+        for _ in 0..5 + rng.below(23) {
             acks.recv_timeout(PATIENCE).expect("an acknowledged write");
+            total += 1;
         }
+        thread::sleep(Duration::from_micros(rng.below(5000)));
         let (output, _) = server.signal("KILL");
         assert!(!output.contains("panicked"), "{output}");
         drop(acks);
         for client in clients {
             client.join().expect("a client");
         }
-        total.store(acknowledged.lock().unwrap().len(), Ordering::Relaxed);
     }
-    println!(
-        "{kills} kills, {} acknowledged writes",
-        total.load(Ordering::Relaxed)
-    );
+    println!("{kills} kills, at least {total} acknowledged writes");
 }

@@ -46,21 +46,31 @@ scenarios! {
     access_can_be_asked_for
     api_resources_lists_what_is_served
     apply_merges_three_ways
+    attach_follows_a_container
+    autoscalers_follow_usage
     certificates_identify_users
+    commands_run_in_containers
     create_makes_objects
+    debug_containers_join_pods
     delete_removes_objects
+    deployments_roll_out
     describe_tells_about_objects
     diff_shows_what_would_change
+    drained_nodes_respect_budgets
     dry_run_changes_nothing
     edit_sends_what_the_editor_leaves
     every_kind_has_its_columns
     explain_tells_about_fields
+    files_are_copied_to_and_from_containers
     get_prints_every_form
     label_and_annotate_change_metadata
     lists_come_in_chunks
+    logs_are_read_and_followed
     namespaces_and_owners_take_everything_with_them
     nodes_are_cordoned_and_drained
     patch_changes_fields
+    pods_run_to_their_end
+    ports_are_forwarded
     proxy_serves_plain_http
     raw_requests_reach_the_server
     replace_writes_whole_objects
@@ -68,7 +78,10 @@ scenarios! {
     run_starts_pods
     scale_sets_replicas
     server_side_apply_owns_fields
+    services_reach_their_pods
+    taints_keep_pods_away
     tokens_identify_service_accounts
+    usage_is_shown
     users_act_as_others
     validation_finds_unknown_fields
     wait_waits_for_conditions
@@ -80,6 +93,25 @@ const WITH_CONTROLLERS: [&str; 2] = [
     "certificates_identify_users",
     "namespaces_and_owners_take_everything_with_them",
 ];
+
+/// The scenarios that need pods that run: all controllers, a scheduler and two nodes.
+const WITH_NODES: [&str; 12] = [
+    "attach_follows_a_container",
+    "commands_run_in_containers",
+    "debug_containers_join_pods",
+    "deployments_roll_out",
+    "drained_nodes_respect_budgets",
+    "files_are_copied_to_and_from_containers",
+    "logs_are_read_and_followed",
+    "pods_run_to_their_end",
+    "ports_are_forwarded",
+    "services_reach_their_pods",
+    "taints_keep_pods_away",
+    "usage_is_shown",
+];
+
+/// The scenarios with nodes that wait for the periods of controllers, with a clock that is faster than the machine's.
+const WITH_A_FAST_CLOCK: [&str; 1] = ["autoscalers_follow_usage"];
 
 fn run(name: &str) {
     let Some(kubectl) = kubectl() else { return };
@@ -94,11 +126,12 @@ fn run(name: &str) {
     let kubeconfig = folder.path().join("kubeconfig");
     let other = env::var_os("KUBEWRIGHT_SCENARIO_KUBECONFIG").map(PathBuf::from);
     let server = other.is_none().then(|| {
-        if WITH_CONTROLLERS.contains(&name) {
-            Server::start_with(&[])
-        } else {
-            Server::start_with(&["--controllers=none"])
-        }
+        Server::start_with(match name {
+            name if WITH_NODES.contains(&name) => &["--nodes=2"],
+            name if WITH_A_FAST_CLOCK.contains(&name) => &["--nodes=2", "--clock-rate=60"],
+            name if WITH_CONTROLLERS.contains(&name) => &[],
+            _ => &["--controllers=none"],
+        })
     });
     let original = server
         .as_ref()

@@ -1,11 +1,18 @@
 //! The `kubewright` tool from outside: start and stop of `up` and `demo`, and `kubectl` and clients in other languages
 //! against it. The scenarios and client programs are in `conformance/` at the root of the repository.
 
+mod aggregated;
+#[path = "../../../console/tests/it/chromium.rs"]
+mod chromium;
 mod clients;
+mod console;
 mod demo;
 mod deploying;
 mod dev;
+mod door;
+mod encryption;
 mod envtest;
+mod etcd;
 mod generating;
 mod hostile_input;
 mod https;
@@ -13,12 +20,14 @@ mod interrupted;
 mod json;
 mod kills;
 mod kubectl;
+mod kubernetes;
+mod ledger;
+mod linting;
 mod new_user;
 mod permissions;
 mod process;
 mod projects;
 mod refusals;
-mod rules;
 mod scenario;
 mod server;
 mod shown;

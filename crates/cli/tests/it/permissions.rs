@@ -29,7 +29,7 @@ fn rules(place: &Place, rules: &Value) {
 }
 
 #[test]
-fn the_operator_of_dev_is_its_own_account_and_is_told_the_rule_it_lacks() {
+fn the_operator_of_dev_has_its_own_account_and_missing_rules_are_shown() {
     let place = curious();
     let mut dev = Process::start(place.command("dev"), None);
     let text = shows(&mut dev, "denied ");
@@ -41,7 +41,7 @@ fn the_operator_of_dev_is_its_own_account_and_is_told_the_rule_it_lacks() {
         text.contains("--leader-election-namespace crew-operator-system"),
         "{text}"
     );
-    let rule = r#"denied    the operator may not get nodes; add operator.rule("", &["nodes"], &["get"]); or to its role:"#;
+    let rule = r#"denied    the operator may not get nodes "none"; add operator.rule("", &["nodes"], &["get"]); or to its role:"#;
     shows(&mut dev, rule);
     shows(
         &mut dev,
@@ -87,6 +87,43 @@ or to the rules of its role:
     );
     let said = place.done("audit rbac");
     assert_eq!(said, "every permission was used, and none is missing\n");
+}
+
+#[test]
+fn a_denied_object_is_missing_although_there_is_a_rule_for_another() {
+    let mut described: Value = serde_json::from_str(MODEL).unwrap();
+    described["rules"] = json!([
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["token"], "verbs": ["get"]},
+    ]);
+    let place = project(&described.to_string());
+    let records = place.path().join("target/kubewright/permissions");
+    fs::create_dir_all(&records).unwrap();
+    let record = |allowed: bool, name: &str| {
+        let record = json!({
+            "user": "system:serviceaccount:test-system:test", "allowed": allowed, "resource": "secrets",
+            "namespace": "default", "name": name, "verb": "get",
+        });
+        format!("{record}\n")
+    };
+    let lines = record(true, "") + &record(false, "key");
+    fs::write(records.join("dev.jsonl"), lines).unwrap();
+    let audit = place.call("audit rbac");
+    assert_eq!(audit.status.code(), Some(1), "{audit:?}");
+    let said = String::from_utf8(audit.stdout).unwrap();
+    let expected = "\
+STATE     RESOURCE        VERBS   FROM
+missing   secrets \"key\"   get
+
+the operator may not get secrets \"key\"
+add to the function that registers the operator:
+    operator.permit(PolicyRule::new(\"\", &[\"secrets\"], &[\"get\"]).resource_names(&[\"key\"]));
+or to the rules of its role:
+    - apiGroups: [\"\"]
+      resources: [\"secrets\"]
+      resourceNames: [\"key\"]
+      verbs: [\"get\"]
+";
+    assert_eq!(said, expected);
 }
 
 #[test]

@@ -406,7 +406,7 @@ fn bad_input_is_one_sentence_and_exit_code_2() {
 }
 
 #[test]
-fn what_git_has_not_kept_is_not_removed() {
+fn uncommitted_files_are_not_removed() {
     let place = Place::project();
     let git = |line: &str| {
         let output = Command::new("git")

@@ -175,7 +175,7 @@ fn no_permission_on_a_real_server_is_one_sentence() {
             "{line}: {sentence}"
         );
         assert!(
-            sentence.contains("; ask for the permission"),
+            sentence.ends_with("; request the permission, or select another user with --context"),
             "{line}: {sentence}"
         );
     }
@@ -223,7 +223,7 @@ fn without_a_toolchain_the_sentence_says_where_to_get_it() {
 }
 
 #[test]
-fn what_only_edits_files_needs_no_toolchain() {
+fn commands_that_only_edit_files_need_no_toolchain() {
     let place = Place::project();
     for line in [
         "create api --group port --version v1 --kind Quay",

@@ -68,7 +68,7 @@ fn path(path: &Path) -> String {
 }
 
 #[test]
-fn a_server_goes_on_where_it_was_stopped() {
+fn a_server_continues_where_it_was_stopped() {
     let folder = Folder::new();
     let data = folder.path().join("data");
     let server = start(&data);
@@ -93,7 +93,11 @@ fn a_data_directory_can_be_looked_into() {
     let backup = folder.path().join("backup");
     let copied = json(&["backup", &path(&data), "--to", &path(&backup)]);
     create(&server, "two");
-    let in_use = refused(&["status", &path(&data)]);
+    let status = json(&["status", &path(&data)]);
+    let holder = status["inUseBy"].as_str().unwrap_or_default();
+    assert!(holder.starts_with("process "), "{status}");
+    assert!(status["revision"].as_u64() > copied["revision"].as_u64());
+    let in_use = refused(&["verify", &path(&data)]);
     assert!(in_use.contains("is in use by process "), "{in_use}");
     assert!(
         in_use.contains(server.address().split(':').next().unwrap_or("")),
@@ -103,6 +107,7 @@ fn a_data_directory_can_be_looked_into() {
 
     let status = json(&["status", &path(&data)]);
     assert!(status["revision"].as_u64() > copied["revision"].as_u64());
+    assert!(status["inUseBy"].is_null(), "{status}");
     let verified = json(&["verify", &path(&data)]);
     assert_eq!(verified["problems"], serde_json::json!([]));
     let one = json(&["get", &path(&data), "configmaps", "default/one"]);
@@ -160,6 +165,62 @@ fn a_past_state_can_be_restored() {
         answer.contains("410") && answer.contains("Expired"),
         "{answer}"
     );
+}
+
+#[test]
+fn the_state_at_a_time_can_be_restored() {
+    let folder = Folder::new();
+    let data = folder.path().join("data");
+    let server = start(&data);
+    create(&server, "one");
+    create(&server, "two");
+    server.signal("TERM");
+    let log = succeeds(&["log", &path(&data)]);
+    let changes: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a change"))
+        .collect();
+    let of = |name: &str| {
+        let key = format!("default/{name}");
+        let found = changes.iter().find(|change| change["path"] == *key);
+        found.unwrap_or_else(|| panic!("{name} is not in the log"))
+    };
+    let past = folder.path().join("past");
+    let time = of("one")["time"].as_str().expect("a time");
+    let restored = json(&["restore", &path(&data), "--to", &path(&past), "--at", time]);
+    assert_eq!(restored["from"], of("one")["revision"], "{restored}");
+    let listed = json(&["list", &path(&past), "configmaps", "default/"]);
+    let paths: Vec<&Value> = listed.as_array().into_iter().flatten().collect();
+    let names: Vec<_> = paths.iter().map(|object| &object["path"]).collect();
+    assert_eq!(names, ["default/one"]);
+    // Nothing is known of a time before the first change, and nothing is written.
+    let none = folder.path().join("none");
+    let early = [
+        "restore",
+        &path(&data),
+        "--to",
+        &path(&none),
+        "--at",
+        "2001-01-01T00:00:00Z",
+    ];
+    let error = refused(&early);
+    assert!(
+        error.contains("the log has no change at or before"),
+        "{error}"
+    );
+    let error = refused(&[
+        "restore",
+        &path(&data),
+        "--to",
+        &path(&none),
+        "--at",
+        "yesterday",
+    ]);
+    assert!(
+        error.contains("use a revision, or a time such as"),
+        "{error}"
+    );
+    assert!(!none.exists());
 }
 
 #[test]
@@ -249,7 +310,7 @@ fn directories_of_others_are_refused_and_left_alone() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(
-        error.contains("is not a data directory of kubewright: it has member"),
+        error.contains("is not a data directory of kubewright: it contains member"),
         "{error}"
     );
     assert_eq!(fs::read_dir(&other).expect("a folder").count(), 1);

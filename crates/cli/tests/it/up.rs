@@ -10,13 +10,13 @@ use std::{
 use crate::{
     https,
     kubectl::kubectl,
-    process::Process,
+    process::{PATIENCE, Process},
     server::{Folder, Server, kubewright},
 };
 
 #[test]
 fn up_says_in_one_line_that_it_is_ready_and_where() {
-    let server = Server::start();
+    let server = Server::start_with(&["--controllers", "none", "--no-console"]);
     let ready = server.ready_line().to_owned();
     let kubeconfig = server.kubeconfig();
     assert!(
@@ -80,8 +80,39 @@ fn admission_policies_are_enforced_from_the_next_request_on() {
     }
 }
 
+/// A schedule of every minute: at this rate, a minute takes a second.
 #[test]
-fn nobody_gets_in_without_a_token() {
+fn time_can_run_faster_than_that_of_the_machine() {
+    let server = Server::start_with(&["--clock-rate", "60", "--no-console"]);
+    let token = server.kubeconfig_value("token");
+    let job = r#"{"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "often"}, "spec": {
+        "schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": {
+            "restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox", "command": ["true"]}]}}}}}}"#;
+    let (code, answer) = https::post(
+        &server,
+        "/apis/batch/v1/namespaces/default/cronjobs",
+        &token,
+        job,
+    );
+    assert_eq!(code, 201, "{answer}");
+    let began = Instant::now();
+    let succeeded = |list: &str| list.matches("\"succeeded\":1").count();
+    let jobs = loop {
+        let (_, jobs) = https::get(
+            &server,
+            "/apis/batch/v1/namespaces/default/jobs",
+            Some(&token),
+        );
+        if succeeded(&jobs) >= 2 || began.elapsed() > PATIENCE {
+            break jobs;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(succeeded(&jobs) >= 2, "{jobs}");
+}
+
+#[test]
+fn requests_without_a_token_are_rejected() {
     let server = Server::start();
     let (code, body) = https::get(&server, "/api/v1/namespaces", Some("guess"));
     assert_eq!(code, 401, "{body}");

@@ -288,7 +288,7 @@ fn doctor(server: &Server) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_cluster_that_cannot_call_this_machine_is_told() {
+fn a_cluster_that_cannot_call_this_machine_is_reported() {
     let server = Server::start();
     let folder = Folder::new();
     // The same server at an address that is not known to be this machine.

@@ -128,7 +128,7 @@ fn errors(place: &Place) -> Vec<String> {
 }
 
 #[test]
-fn a_mistake_in_the_types_is_told_once_and_with_its_position() {
+fn a_mistake_in_the_types_is_reported_once_with_its_position() {
     let Some(_alone) = alone() else { return };
     let place = Place::project();
     lock(&place);
@@ -215,6 +215,67 @@ fn a_project_of_kubebuilder_has_the_same_definitions_and_roles_in_rust() {
         );
         assert_eq!(ours, theirs, "{path}");
     }
+}
+
+#[test]
+fn a_project_with_kinds_that_it_serves_itself_builds_and_its_tests_pass() {
+    let Some(_alone) = alone() else { return };
+    let place = Place::project();
+    lock(&place);
+    place.done("create api --aggregated --group sky --version v1 --kind Planet --namespaced=false");
+    place.done("create api --aggregated=store --group sky --version v1 --kind Comet");
+    place.done("create subresource orbit --for sky/v1/Planet");
+    place.done("create subresource diary --for sky/v1/Planet --log");
+    place.done("create subresource radio --for sky/v1/Comet --exec");
+    place.done("create subresource limits --for sky/v1/Planet --update");
+    place.done("create subresource launch --for sky/v1/Planet --create");
+    place.done("create subresource ports --for sky/v1/Comet --port-forward");
+    place.done("add controller --for sky/v1/Comet");
+    cargo(&place, "fmt --check");
+    cargo(&place, "test --lib --bins --tests");
+    place.done("generate");
+    assert_eq!(place.done("generate --check"), "everything is up to date\n");
+    let read = |path: &str| fs::read_to_string(place.path().join(path)).unwrap();
+    let services = read("config/apiserver/apiservice.yaml");
+    assert!(
+        services.contains("name: v1.sky.example.com\n"),
+        "{services}"
+    );
+    let crds = fs::read_dir(place.path().join("config/crd/bases")).unwrap();
+    assert_eq!(crds.count(), 1);
+    place.done("remove api Comet");
+    place.done("remove api Planet");
+    cargo(&place, "fmt --check");
+    cargo(&place, "build --all-targets");
+}
+
+/// The files that the chapter about API servers shows.
+const API_SERVER: [&str; 5] = [
+    "src/api/sky/v1/planet.rs",
+    "src/apiserver/planet.rs",
+    "src/apiserver/planet_orbit.rs",
+    "tests/planet_api.rs",
+    "tests/planet_orbit.rs",
+];
+
+#[test]
+fn the_book_leads_to_an_api_server_whose_tests_pass() {
+    let Some(_alone) = alone() else { return };
+    let place = Place::new();
+    place.done("new sky-server --apiserver --domain example.com");
+    let place = place.within("sky-server");
+    lock(&place);
+    place.done("create api --aggregated --group sky --version v1 --kind Planet --namespaced=false");
+    place.done("create subresource orbit --for sky/v1/Planet --log");
+    cargo(&place, "test --lib --bins --tests");
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/apiserver");
+    for file in API_SERVER {
+        assert!(place.path().join(file).is_file(), "{file} was scaffolded");
+        fs::copy(pages.join(file), place.path().join(file)).unwrap();
+    }
+    let tests = place.json("test");
+    assert_eq!(tests["succeeded"], true, "{tests}");
+    assert_eq!(tests["passed"], 2, "{tests}");
 }
 
 /// The files that the pages of the tutorial show.

@@ -9,7 +9,7 @@ pub(super) enum Readiness {
     Ready,
     /// Not ready yet, with the reason.
     Waiting(String),
-    /// Failed for good, with the reason.
+    /// Failed permanently, with the reason.
     Failed(String),
 }
 

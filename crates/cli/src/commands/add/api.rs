@@ -1,7 +1,7 @@
 //! `kubewright create api` and `kubewright add api`: scaffold a kind and its controller.
 
 use clap::Args;
-use kubewright_scaffold::AddApi;
+use kubewright_scaffold::{AddAggregatedApi, AddApi, ObjectData};
 
 use super::target::target;
 use crate::{
@@ -31,6 +31,11 @@ pub(crate) struct Api {
     #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     resource: bool,
 
+    /// Scaffold a kind that the program serves itself, behind the API server of the cluster, instead of a custom resource: with a
+    /// `storage` of your own, or in the `store` that its flags choose. It gets no controller; see `kubewright add controller`
+    #[arg(long, num_args = 0..=1, default_missing_value = "storage", require_equals = true, value_name = "storage|store", value_parser = ObjectData::parse)]
+    aggregated: Option<ObjectData>,
+
     /// Scaffold the controller
     #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     controller: bool,
@@ -58,6 +63,16 @@ impl Api {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         self.kubebuilder.check()?;
         let gvk = target(self.gvk, self.group, self.version, self.kind)?;
+        if let Some(data) = self.aggregated {
+            let add = AddAggregatedApi {
+                gvk,
+                plural: self.plural,
+                namespaced: self.namespaced,
+                data,
+                force: self.force,
+            };
+            return self.plan.carry_out(&add.plan(&project()?)?, "cargo test");
+        }
         let add = AddApi {
             gvk,
             plural: self.plural,

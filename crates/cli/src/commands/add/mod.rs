@@ -2,6 +2,7 @@
 
 mod api;
 mod controller;
+mod subresource;
 mod target;
 mod version;
 mod webhook;
@@ -13,6 +14,9 @@ use clap::Subcommand;
 pub(crate) enum Create {
     /// Scaffold a Kubernetes API: a kind and its controller
     Api(api::Api),
+
+    /// Scaffold a subresource of a kind that the program serves itself
+    Subresource(subresource::Subresource),
 
     /// Scaffold webhooks for a kind: defaulting, validation, conversion
     Webhook(webhook::Webhook),
@@ -29,6 +33,9 @@ pub(crate) enum Add {
     /// Scaffold another version of a kind
     Version(version::Version),
 
+    /// Scaffold a subresource of a kind that the program serves itself
+    Subresource(subresource::Subresource),
+
     /// Scaffold webhooks for a kind: defaulting, validation, conversion
     Webhook(webhook::Webhook),
 }
@@ -37,6 +44,7 @@ impl Create {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
             Self::Api(api) => api.run(),
+            Self::Subresource(subresource) => subresource.run(),
             Self::Webhook(webhook) => webhook.run(),
         }
     }
@@ -48,6 +56,7 @@ impl Add {
             Self::Api(api) => api.run(),
             Self::Controller(controller) => controller.run(),
             Self::Version(version) => version.run(),
+            Self::Subresource(subresource) => subresource.run(),
             Self::Webhook(webhook) => webhook.run(),
         }
     }

@@ -1,4 +1,4 @@
-//! `kubewright audit`: checks of an operator against what it really did.
+//! `kubewright audit`: compares the declarations of an operator with its requests.
 
 mod compare;
 mod rbac;

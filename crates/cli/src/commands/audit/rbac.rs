@@ -19,7 +19,7 @@ use crate::{
     project::{permissions, project},
 };
 
-/// The variable by which the tests of an operator learn where to write what they used.
+/// The variable with the directory to which the tests of an operator write the permissions they used.
 const DIRECTORY: &str = "KUBEWRIGHT_PERMISSIONS";
 
 #[derive(Args)]
@@ -50,14 +50,13 @@ impl Rbac {
             .into());
         }
         let model = self.operator.described(self.output.is_json())?;
-        let used: Vec<Permission> = used.into_iter().map(|access| access.permission).collect();
         let findings = compare(&model, &used);
         let missing: Vec<Permission> = findings
             .iter()
             .filter(|finding| finding.is_missing)
             .flat_map(Finding::permissions)
             .collect();
-        let advice = Advice::new("the operator", missing);
+        let advice = Advice::new("the operator", missing).only_named();
         match self.output.is_json() {
             true => self.output.value(&json!({
                 "missing": findings.iter().filter(|it| it.is_missing).collect::<Vec<_>>(),

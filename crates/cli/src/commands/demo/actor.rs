@@ -112,7 +112,6 @@ impl Actor {
             .await?)
     }
 
-    /// Creates a quota and writes its status, which takes effect and is otherwise written by a controller.
     pub(super) async fn create_quota(&self) -> anyhow::Result<()> {
         self.log(format!("kubectl create quota {QUOTA} --hard {COUNT}=0"));
         let hard = json!({COUNT: "0"});
@@ -120,12 +119,8 @@ impl Actor {
             "apiVersion": "v1", "kind": "ResourceQuota",
             "metadata": {"name": QUOTA}, "spec": {"hard": hard},
         });
-        let status = json!({"status": {"hard": hard, "used": {COUNT: "0"}}});
         self.quotas
             .create(&PostParams::default(), &serde_json::from_value(quota)?)
-            .await?;
-        self.quotas
-            .patch_status(QUOTA, &PatchParams::default(), &Patch::Merge(status))
             .await?;
         Ok(())
     }
@@ -153,16 +148,16 @@ impl Actor {
         Ok(self.ingresses.get_opt(name).await?)
     }
 
-    /// Checks that the Ingress belongs to the Service of its name and leads to that port of it.
+    /// Checks that the Ingress belongs to the Service of its name and routes to that port.
     pub(super) async fn leads_to(&self, name: &str, port: i32) -> anyhow::Result<String> {
         let ingress = self.ingress(name).await?.context("there is no Ingress")?;
         ensure!(is_ours(&ingress, name), "the Service does not own it");
         let found = backend(&ingress);
         ensure!(
             found == Some((HOST, name, port)),
-            "the Ingress leads to {found:?}"
+            "the Ingress routes to {found:?}"
         );
-        Ok(format!("{HOST}/ leads to {name}:{port}"))
+        Ok(format!("{HOST}/ routes to {name}:{port}"))
     }
 
     async fn patch_service(&self, name: &str, patch: Value) -> anyhow::Result<()> {

@@ -24,7 +24,7 @@ pub(super) const ANNOTATION: &str = "ingress/http";
 /// The host of every Ingress.
 pub(super) const HOST: &str = "example.com";
 
-const NAME: &str = "ingress-manager";
+pub(super) const NAME: &str = "ingress-manager";
 
 /// The change that a reconcile made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// Returns a controller that watches Services, their Ingresses, and unowned Ingresses that may be in the way.
+/// Returns a controller that watches Services, their Ingresses, and unowned Ingresses whose names may conflict.
 pub(super) fn builder() -> ControllerBuilder {
     let unowned = Watch::of::<Ingress>(Handler::for_object())
         .predicate(Predicate::object(|ingress| ingress.controller().is_none()));
@@ -169,7 +169,7 @@ pub(super) fn is_ours(ingress: &Ingress, service: &str) -> bool {
     })
 }
 
-/// Returns the host of an Ingress, and the Service and port that it leads to.
+/// Returns the host of an Ingress, and the Service and port that it routes to.
 pub(super) fn backend(ingress: &Ingress) -> Option<(&str, &str, i32)> {
     let rule = ingress.spec.as_ref()?.rules.as_ref()?.first()?;
     let path = rule.http.as_ref()?.paths.first()?;

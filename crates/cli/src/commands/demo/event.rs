@@ -12,6 +12,8 @@ use crate::terminal::style::Style;
 pub(super) enum DemoEvent {
     /// The script changes something, shown as a kubectl command.
     Act(String),
+    /// Something happens to the cluster that nobody asked for.
+    Fault(String),
     /// An expectation was met.
     Found(String),
     /// An expectation was not met.
@@ -52,6 +54,7 @@ impl DemoEvent {
     pub(super) fn line(&self, style: Style) -> String {
         match self {
             Self::Act(command) => style.bold(&format!("$ {command}")),
+            Self::Fault(what) => style.red(&format!("! {what}")),
             Self::Found(what) => format!("{} {what}", style.green("ok")),
             Self::Missed(what) => format!("{} {what}", style.red("FAILED")),
             Self::Event {
@@ -70,6 +73,7 @@ impl DemoEvent {
     pub(super) fn value(&self) -> Value {
         match self {
             Self::Act(command) => json!({"what": "act", "command": command}),
+            Self::Fault(text) => json!({"what": "fault", "text": text}),
             Self::Found(text) => json!({"what": "found", "text": text}),
             Self::Missed(text) => json!({"what": "missed", "text": text}),
             Self::Event {

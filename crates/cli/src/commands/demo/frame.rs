@@ -1,4 +1,4 @@
-//! The lines of the live view. The most recent events are at the bottom, as many as there is room for.
+//! The lines of the live view. The most recent events that fit are at the bottom.
 
 use std::time::Duration;
 
@@ -40,6 +40,10 @@ pub(super) fn lines(notes: &Notes, gauges: &Gauges, style: Style, height: usize)
             notes.round
         ),
         format!("join in: {}", style.cyan(&notes.join)),
+        match notes.console.as_str() {
+            "" => String::new(),
+            url => format!("console: {}   o opens it", style.cyan(url)),
+        },
         String::new(),
     ];
     let (number, of, title) = notes.step;
@@ -136,6 +140,7 @@ mod tests {
             began: Instant::now(),
             server: "https://127.0.0.1:1".to_owned(),
             join: "kubectl".to_owned(),
+            console: String::new(),
             round: 1,
             step: (1, 9, "A Service"),
             verdict: None,

@@ -6,7 +6,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `controller`, `observer` | the controller, and the observation of its events and reconciles |
-//! | `story`, `actor` | the script: changes to the cluster and expected reactions |
+//! | `story`, `actor`, `workloads` | the script: changes to the cluster and expected reactions |
 //! | `event`, `screen`, `frame` | the output |
 
 mod actor;
@@ -16,6 +16,7 @@ mod frame;
 mod observer;
 mod screen;
 mod story;
+mod workloads;
 
 use std::{
     io::{IsTerminal, stdout},
@@ -25,20 +26,34 @@ use std::{
 
 use anyhow::ensure;
 use clap::Args;
-use kubewright_cluster::{Cluster, Controllers};
+use kubewright_cluster::{Cluster, ClusterBuilder, Controllers, Lab, Profile};
 use kubewright_controller::Manager;
+use kubewright_ledger::Ledger;
 use tokio::sync::oneshot;
 
 use actor::Actor;
 use screen::{Screen, View};
 use story::Story;
+use workloads::{NODE_GRACE, Workloads};
 
 use crate::{
-    cluster::local::LocalCluster,
+    cluster::{
+        console::{ConsoleArgs, RunningConsole, Subject, Where, open_on_key},
+        local::LocalCluster,
+    },
     output::{Output, say_line},
     signal::interrupted,
     terminal::style::Style,
 };
+
+/// Returns a cluster with all controllers and two simulated nodes.
+fn parts() -> ClusterBuilder {
+    let controllers = Controllers::all()
+        .node_monitor_grace(NODE_GRACE)
+        .node_eviction_interval(NODE_GRACE);
+    let builder = Cluster::builder().profile(Profile::Full);
+    builder.controllers(controllers)
+}
 
 /// The pause before and after each step, for people to read.
 const PAUSE: Duration = Duration::from_millis(1500);
@@ -68,6 +83,9 @@ pub(crate) struct Demo {
     kubeconfig: PathBuf,
 
     #[command(flatten)]
+    console: ConsoleArgs,
+
+    #[command(flatten)]
     output: Output,
 }
 
@@ -75,12 +93,12 @@ impl Demo {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let began = Instant::now();
         let stop = interrupted()?;
-        let controllers = Controllers::default();
+        let lab = Lab::new();
         let cluster = match self.once {
-            true => LocalCluster::start(controllers).await?,
+            true => LocalCluster::start(parts()).await?,
             false => {
-                let builder = Cluster::builder().name("kubewright-demo");
-                let builder = builder.controllers(controllers);
+                let builder = parts().name("kubewright-demo").ledger(Ledger::new());
+                let builder = builder.lab(lab.clone());
                 LocalCluster::listen(builder, self.port, &self.kubeconfig).await?
             }
         };
@@ -100,7 +118,19 @@ impl Demo {
             (false, true) => View::Live,
             (false, false) => View::Lines,
         };
-        let screen = Screen::new(view, style, server, join.clone());
+        let console = match self.once {
+            true => None,
+            false => {
+                let subject = Subject {
+                    title: "kubewright demo",
+                    place: Where::Here(Some(lab)),
+                    project: None,
+                };
+                self.console.start(cluster.direct_client(), subject).await?
+            }
+        };
+        let address = console.as_ref().map_or("", |console| console.url());
+        let screen = Screen::new(view, style, server, join.clone()).console(address);
         let ready = began.elapsed().as_millis();
         screen.say(&format!(
             "kubewright demo: the cluster is ready in {ready} ms"
@@ -108,7 +138,10 @@ impl Demo {
         if !self.once {
             screen.say(&format!("join in: {join}"));
         }
-        self.play(&cluster, &screen, stop).await
+        if let Some(console) = &console {
+            screen.say(&format!("console  {}", console.url()));
+        }
+        self.play(&cluster, &screen, console.as_ref(), stop).await
     }
 
     /// Runs the controller and plays the script.
@@ -116,10 +149,14 @@ impl Demo {
         &self,
         cluster: &LocalCluster,
         screen: &Screen,
+        console: Option<&RunningConsole>,
         stop: impl Future<Output = ()>,
     ) -> anyhow::Result<()> {
-        let manager = Manager::new(cluster.client());
+        let manager = Manager::builder(cluster.client())
+            .name(controller::NAME)
+            .build()?;
         let controller = observer::install(&manager, screen)?;
+        manager.report_runs()?;
         let (end, ended) = oneshot::channel::<()>();
         let run = manager.clone();
         let mut running = tokio::spawn(async move {
@@ -132,13 +169,20 @@ impl Demo {
         let story = Story {
             screen: screen.clone(),
             manager: manager.clone(),
-            actor: Actor::new(&cluster.client(), screen),
+            actor: Actor::new(&cluster.direct_client(), screen),
+            workloads: Workloads::new(
+                &cluster.direct_client(),
+                cluster.nodes()?,
+                screen,
+                story::TIMEOUT,
+            ),
             pause: if self.once { Duration::ZERO } else { PAUSE },
             timeout: story::TIMEOUT,
         };
         let played = tokio::select! {
             played = self.play_rounds(&story) => Some(played),
             () = screen.draw(|| observer::gauges(&manager, &controller)) => None,
+            () = open_on_key(console) => None,
             () = stop => None,
             ended = &mut running => {
                 ended??;
@@ -183,11 +227,13 @@ impl Demo {
 
 #[cfg(test)]
 mod tests {
+    use kubewright_ledger::Run;
+
     use super::*;
 
     /// Plays the script with or without the controller.
     async fn play_once(with_controller: bool, timeout: Duration) -> anyhow::Result<()> {
-        let cluster = LocalCluster::start(Controllers::default()).await?;
+        let cluster = LocalCluster::start(parts()).await?;
         let screen = Screen::new(View::Lines, Style::of(false), String::new(), String::new());
         let manager = Manager::new(cluster.client());
         if with_controller {
@@ -197,6 +243,7 @@ mod tests {
             screen: screen.clone(),
             manager: manager.clone(),
             actor: Actor::new(&cluster.client(), &screen),
+            workloads: Workloads::new(&cluster.client(), cluster.nodes()?, &screen, timeout),
             pause: Duration::ZERO,
             timeout,
         };
@@ -204,6 +251,7 @@ mod tests {
             once: true,
             port: 0,
             kubeconfig: PathBuf::new(),
+            console: ConsoleArgs::default(),
             output: Output::default(),
         };
         tokio::select! {
@@ -213,17 +261,48 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_script_that_succeeds_is_no_error() {
+    async fn a_script_that_succeeds_is_not_an_error() {
         play_once(true, Duration::from_secs(120)).await.unwrap();
     }
 
-    /// Without the controller there are no Ingresses, and nothing fails that should.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_ledger_has_the_runs_and_their_writes() {
+        let ledger = Ledger::new();
+        let cluster = Cluster::builder().ledger(ledger.clone());
+        let cluster = cluster.controllers(Controllers::default());
+        let cluster = cluster.start().await.unwrap();
+        let screen = Screen::new(View::Lines, Style::of(false), String::new(), String::new());
+        let manager = Manager::new(cluster.client());
+        observer::install(&manager, &screen).unwrap();
+        manager.report_runs().unwrap();
+        let actor = Actor::new(&cluster.client(), &screen);
+        let reported = async {
+            actor.create_service("web", true).await.unwrap();
+            let wrote = |run: &Run| {
+                run.key == "default/web" && run.writes().any(|it| it.object.resource == "ingresses")
+            };
+            while !ledger.runs().iter().any(|run| wrote(run)) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let most = Duration::from_secs(60);
+        manager
+            .run(async {
+                tokio::time::timeout(most, reported)
+                    .await
+                    .expect("a report")
+            })
+            .await
+            .unwrap();
+    }
+
+    /// Without the controller there are no Ingresses, and steps that expect failures do not see them.
     #[tokio::test(flavor = "multi_thread")]
     async fn a_script_that_fails_is_an_error_with_the_number_of_failed_steps() {
         let error = play_once(false, Duration::from_millis(500))
             .await
             .unwrap_err();
         let message = error.to_string();
-        assert!(message.ends_with(" of 9 steps failed"), "{message}");
+        assert!(message.ends_with(" of 12 steps failed"), "{message}");
     }
 }

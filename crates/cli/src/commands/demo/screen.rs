@@ -53,6 +53,8 @@ pub(super) struct Notes {
     pub(super) server: String,
     /// The command to join in with.
     pub(super) join: String,
+    /// The URL of the console, or nothing.
+    pub(super) console: String,
     pub(super) round: usize,
     /// The number of the current step, the number of all steps, and the title.
     pub(super) step: (usize, usize, &'static str),
@@ -72,6 +74,7 @@ impl Screen {
                 began: Instant::now(),
                 server,
                 join,
+                console: String::new(),
                 round: 1,
                 step: (0, 0, ""),
                 verdict: None,
@@ -83,6 +86,12 @@ impl Screen {
             news: Notify::new(),
             failures: watch::Sender::new(0),
         }))
+    }
+
+    /// Sets the URL of the console that the live view shows.
+    pub(super) fn console(self, url: &str) -> Self {
+        self.notes().console = url.to_owned();
+        self
     }
 
     /// Prints a line, except in the live view.
@@ -130,7 +139,7 @@ impl Screen {
                 self.0.failures.send_replace(notes.failures);
             }
             DemoEvent::Found(_) | DemoEvent::Missed(_) => notes.verdict = Some(event.clone()),
-            DemoEvent::Act(_) => {}
+            DemoEvent::Act(_) | DemoEvent::Fault(_) => {}
         }
         if self.0.view == View::Live {
             notes.recent.push_back((at, event));

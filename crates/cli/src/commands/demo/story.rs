@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use kubewright_controller::Manager;
 
-use super::{actor::Actor, event::DemoEvent, screen::Screen};
+use super::{actor::Actor, event::DemoEvent, screen::Screen, workloads::Workloads};
 
 /// The default time limit of each wait.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
@@ -25,9 +25,12 @@ enum Step {
     Leaves,
     InTheWay,
     NoQuota,
+    RollOut,
+    LosesPod,
+    LosesNode,
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 12] = [
     Step::Quiet,
     Step::Asks,
     Step::Moves,
@@ -37,6 +40,9 @@ const STEPS: [Step; 9] = [
     Step::Leaves,
     Step::InTheWay,
     Step::NoQuota,
+    Step::RollOut,
+    Step::LosesPod,
+    Step::LosesNode,
 ];
 
 /// The script with everything it acts on.
@@ -44,6 +50,7 @@ pub(super) struct Story {
     pub(super) screen: Screen,
     pub(super) manager: Manager,
     pub(super) actor: Actor,
+    pub(super) workloads: Workloads,
     /// The pause before and after each step, for people to read.
     pub(super) pause: Duration,
     /// The time limit of each wait.
@@ -54,6 +61,7 @@ impl Story {
     /// Plays all steps, and returns their number and the number of failed ones.
     pub(super) async fn play(&self) -> (usize, usize) {
         self.actor.clean_up().await;
+        self.workloads.clean_up().await;
         let mut failed = 0;
         for (number, step) in (1..).zip(STEPS) {
             self.screen.step(number, STEPS.len(), step.title());
@@ -117,6 +125,9 @@ impl Story {
             }
             Step::InTheWay => self.in_the_way().await,
             Step::NoQuota => self.no_quota().await,
+            Step::RollOut => self.workloads.roll_out().await,
+            Step::LosesPod => self.workloads.lose_a_pod().await,
+            Step::LosesNode => self.workloads.lose_a_node().await,
         }
     }
 
@@ -194,6 +205,9 @@ impl Step {
             Self::AsksNoMore => "The annotation is removed: the Ingress is deleted",
             Self::Leaves => "The Service is deleted: its Ingress is deleted too",
             Self::InTheWay => "An Ingress with another owner is never touched",
+            Self::RollOut => "A Deployment of 8 pods rolls out on two nodes",
+            Self::LosesPod => "A pod is deleted: it is replaced",
+            Self::LosesNode => "A node dies: its pods start on the other node",
             Self::NoQuota => "A quota forbids Ingresses: errors and retries until it is gone",
         }
     }

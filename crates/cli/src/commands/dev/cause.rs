@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_with_its_place_and_not_by_the_note_after_it() {
+    fn a_panic_is_shown_with_its_position() {
         let lines = [
             "{\"level\":\"info\",\"msg\":\"starts\"}",
             "thread 'main' (77) panicked at src/controller/captain.rs:12:5:",
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_the_program_is_told_though_others_wrote_after_it() {
+    fn the_error_of_the_program_is_shown_despite_later_output() {
         let lines = [
             "error: cannot listen on 127.0.0.1:8080: Address already in use",
             "{\"level\":\"warn\",\"msg\":\"events were left unwritten at shutdown\"}",
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_error_the_log_and_then_the_last_line_are_told() {
+    fn without_an_error_the_log_or_the_last_line_is_shown() {
         let logged = [
             "{\"level\":\"error\",\"msg\":\"manager ends\",\"error\":\"lost the lease\"}",
             "{\"level\":\"info\",\"msg\":\"bye\"}",

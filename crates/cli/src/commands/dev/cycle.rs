@@ -50,6 +50,8 @@ pub(super) struct Cycle<'a> {
     pub(super) project: &'a Project,
     pub(super) client: Client,
     pub(super) cluster: &'a Cluster,
+    /// The URL of the console.
+    pub(super) console: Option<String>,
     pub(super) screen: Screen,
     pub(super) arguments: Vec<OsString>,
     /// The operator's own account, if it does not run as the user of the kubeconfig.
@@ -80,7 +82,7 @@ enum Next {
     Ended(String),
     /// An operator that was not ready has become so.
     Ready,
-    /// An operator that ended is to be restarted.
+    /// An operator that ended should be restarted.
     Restart,
 }
 
@@ -252,6 +254,9 @@ impl Cycle<'_> {
         }
         self.address.send_replace(None);
         let child = Child::start(&program.executable, &arguments, &self.screen).await?;
+        if let Some(described) = &self.described {
+            self.webhooks.serving(described, &child).await?;
+        }
         let ready = child.ready().await;
         let (pid, address) = (child.pid, child.address.clone());
         self.child = Some(child);
@@ -280,6 +285,7 @@ impl Cycle<'_> {
             kubeconfig: self.cluster.kubeconfig.clone(),
             context: self.cluster.context.clone(),
             operator: address.clone(),
+            console: self.console.clone(),
         };
         session.write(self.project.root())?;
         self.address.send_replace(Some(address));

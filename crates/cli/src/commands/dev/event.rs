@@ -1,8 +1,10 @@
 //! The events that `dev` shows, as lines or as JSON.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
-use crate::terminal::style::Style;
+use crate::terminal::{clock, style::Style};
 
 /// An event of a development session.
 #[derive(Clone, Debug, Serialize)]
@@ -17,6 +19,9 @@ pub(super) enum DevEvent {
         server: String,
         /// The flags for kubectl: `--context kind`.
         flags: String,
+        /// The URL of the console.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        console: Option<String>,
     },
     /// The operator is being built.
     Building { why: String },
@@ -93,6 +98,17 @@ pub(super) enum DevEvent {
         reason: String,
         note: String,
     },
+    /// A pod that belongs to an object of the operator has another state.
+    Pod {
+        pod: String,
+        /// The object of the operator: `webapp/shop`.
+        owner: String,
+        state: String,
+        /// The cause of a failure.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        why: String,
+        failed: bool,
+    },
     /// The operator logged a line. Level and target are empty if it printed the line itself.
     Log {
         level: String,
@@ -114,7 +130,7 @@ impl DevEvent {
         }
     }
 
-    /// Returns whether another event tells the same: the log of a failed reconcile.
+    /// Returns whether another event reports the same: the log of a failed reconcile.
     pub(super) fn is_told_otherwise(&self) -> bool {
         match self {
             Self::Log { target, line, .. } => {
@@ -124,19 +140,29 @@ impl DevEvent {
         }
     }
 
-    /// Returns whether the event is the failure of a reconcile or of the operator.
+    /// Returns whether the event is the failure of a reconcile, of a pod or of the operator.
     pub(super) fn is_failure(&self) -> bool {
         matches!(
             self,
-            Self::Reconcile { failed: true, .. } | Self::Ended { .. }
+            Self::Reconcile { failed: true, .. }
+                | Self::Pod { failed: true, .. }
+                | Self::Ended { .. }
         )
     }
 
-    /// Returns whether another event is the same once more: a reconcile with the same outcome for the same key, or an end
-    /// with the same cause.
+    /// Returns whether another event is the same once more: a reconcile with the same outcome for the same key, the same state
+    /// of a pod, or an end with the same cause.
     pub(super) fn repeats(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Ended { how }, Self::Ended { how: other_how }) => how == other_how,
+            (
+                Self::Pod { pod, state, .. },
+                Self::Pod {
+                    pod: other_pod,
+                    state: other_state,
+                    ..
+                },
+            ) => (pod, state) == (other_pod, other_state),
             (
                 Self::Reconcile {
                     controller,
@@ -166,10 +192,19 @@ impl DevEvent {
 
     pub(super) fn line(&self, style: Style) -> String {
         match self {
-            Self::Cluster { server, flags } => format!(
-                "{} {server}; try: kubectl {flags} get crds, or k9s {flags}",
-                style.cyan("cluster  ")
-            ),
+            Self::Cluster {
+                server,
+                flags,
+                console,
+            } => {
+                let console = console.as_deref().unwrap_or("none; --no-console was given");
+                format!(
+                    "{} {server}; try: kubectl {flags} get crds, or k9s {flags}\n{} {} {console}",
+                    style.cyan("cluster  "),
+                    clock(Duration::ZERO),
+                    style.cyan("console  ")
+                )
+            }
             Self::Building { why } => format!("{} {why}", style.cyan("build    ")),
             Self::Progress { done, total, now } => {
                 let text = progress(*done, *total, now);
@@ -279,6 +314,23 @@ impl DevEvent {
                 };
                 format!("{kind} {object} {reason}: {note}")
             }
+            Self::Pod {
+                pod,
+                owner,
+                state,
+                why,
+                failed,
+            } => {
+                let (kind, state) = match failed {
+                    true => (style.red("pod      "), style.red(state)),
+                    false => (style.cyan("pod      "), state.clone()),
+                };
+                let why = match why.as_str() {
+                    "" => String::new(),
+                    why => format!(": {why}"),
+                };
+                format!("{kind} {pod} of {owner} {state}{why}")
+            }
             Self::Log { level, line, .. } => {
                 let kind = style.dim("log      ");
                 let level = match level.as_str() {
@@ -307,7 +359,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_duration_of_a_run_is_told_from_the_delay_of_the_next() {
+    fn durations_of_runs_and_delays_are_distinguished() {
         let run = DevEvent::Reconcile {
             controller: "captain".into(),
             key: "default/a".into(),
@@ -337,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_by_the_reconcile_and_not_by_the_log_as_well() {
+    fn a_failure_is_shown_once_by_its_reconcile() {
         let log = |target: &str, line: &str| DevEvent::Log {
             level: "WARN".into(),
             target: target.into(),

@@ -70,6 +70,10 @@ impl View {
         self.add(0, &title);
         let join = format!("kubectl {} get crds", notes.flags);
         self.add(0, &format!("join in: {}", style.cyan(&join)));
+        if !notes.console.is_empty() {
+            let console = style.cyan(&notes.console);
+            self.add(0, &format!("console: {console}   o opens it"));
+        }
         self.lines.push(String::new());
     }
 

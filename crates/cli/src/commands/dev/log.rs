@@ -1,4 +1,4 @@
-//! Lines of the operator's log, which it writes as JSON: the text is told from the circumstances.
+//! Lines of the operator's log, which it writes as JSON: the message first, then the fields.
 
 use serde_json::{Map, Value};
 
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_shown_as_it_is() {
+    fn lines_that_are_not_json_are_shown_unchanged() {
         for text in ["hello", "{}", "[1]", "{\"level\": 1}"] {
             let DevEvent::Log { level, line, .. } = event(text) else {
                 panic!("not a line of the log");

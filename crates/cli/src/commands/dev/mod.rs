@@ -13,6 +13,7 @@
 //! | `samples` | sample objects |
 //! | `webhooks`, `reviews` | the registration of its webhooks; the reviews that they answer |
 //! | `observer` | the reconciles and Events of the operator |
+//! | `pods`, `owners` | the pods of its workloads; the objects that they belong to |
 //! | `event`, `recent`, `screen`, `frame` | the output |
 
 mod account;
@@ -25,6 +26,8 @@ mod files;
 mod frame;
 mod log;
 mod observer;
+mod owners;
+mod pods;
 mod recent;
 mod reviews;
 mod samples;
@@ -39,20 +42,26 @@ use std::{
 
 use clap::Args;
 use kube::Client;
-use kubewright_cluster::{
-    AccessLog, Cluster as LocalBuilder, Controllers, DataDir, Profile, SyncMode,
-};
+use kubewright_cluster::{AccessLog, Cluster as LocalBuilder, DataDir, Lab, SyncMode};
+use kubewright_ledger::Ledger;
 use kubewright_scaffold::Project;
 use tokio::sync::watch;
 
 use account::Account;
 use cycle::Cycle;
 use event::DevEvent;
+use owners::Owners;
 use screen::{Screen, View};
 use webhooks::CalledWebhooks;
 
 use crate::{
-    cluster::{Cluster, authorization::Authorization, local::LocalCluster},
+    cluster::{
+        Cluster,
+        authorization::Authorization,
+        console::{ConsoleArgs, Subject, Where, open_on_key},
+        local::LocalCluster,
+        parts::{Objects, Parts},
+    },
     operator::webhooks::{LocalWebhooks, Whereabouts},
     output::Output,
     project::{
@@ -76,16 +85,15 @@ pub(crate) struct Dev {
     #[arg(long, value_name = "FILE")]
     write_kubeconfig: Option<PathBuf>,
 
-    /// Parts of the cluster that run: `bare` for namespaces, garbage and accounts, `controllers` for workloads too
-    #[arg(long, value_name = "PROFILE", default_value_t)]
-    profile: Profile,
-
-    /// Built-in controllers instead of the profile's, as for `kubewright up`
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    controllers: Option<Controllers>,
+    #[command(flatten)]
+    parts: Parts,
 
     #[command(flatten)]
     authorization: Authorization,
+
+    /// Do not record who wrote what and why
+    #[arg(long)]
+    no_ledger: bool,
 
     /// Keep the objects of the local cluster in target/kubewright/data, for the next `dev --keep`
     #[arg(long)]
@@ -100,6 +108,9 @@ pub(crate) struct Dev {
     plain: bool,
 
     #[command(flatten)]
+    console: ConsoleArgs,
+
+    #[command(flatten)]
     output: Output,
 
     /// Arguments for the operator
@@ -112,6 +123,8 @@ struct Place {
     client: Client,
     /// Stops the cluster when it is dropped.
     local: Option<LocalCluster>,
+    /// The experiments on the local cluster.
+    lab: Lab,
     /// The permissions that requests to the local cluster needed.
     log: AccessLog,
     /// The flags by which the operator and other commands reach the cluster.
@@ -138,9 +151,21 @@ impl Dev {
         let _lock = SessionLock::acquire(project.root())?;
         let screen = Screen::new(view, Style::of(terminal), &project.name);
         let place = self.place(&project).await?;
+        let whose = match place.is_local() {
+            true => Where::Here(Some(place.lab.clone())),
+            false => Where::Elsewhere,
+        };
+        let subject = Subject {
+            title: &format!("kubewright dev: {}", project.name),
+            place: whose,
+            project: Some(project.root()),
+        };
+        let console = self.console.start(place.client.clone(), subject).await?;
+        let console_url = console.as_ref().map(|console| console.url().to_owned());
         screen.show(DevEvent::Cluster {
             server: place.server.clone(),
             flags: flags(&place.cluster),
+            console: console_url.clone(),
         });
         let whereabouts = match (place.is_local(), place.cluster.is_here().await?) {
             (true, _) => Whereabouts::ThisProcess,
@@ -161,6 +186,7 @@ impl Dev {
             project: &project,
             client: place.client.clone(),
             cluster: &place.cluster,
+            console: console_url,
             screen: screen.clone(),
             arguments: self.arguments,
             account,
@@ -173,14 +199,16 @@ impl Dev {
             expected: None,
             webhooks: CalledWebhooks::new(webhooks, screen.clone()),
         };
-        let groups = project.own_groups();
+        let owners = Owners::new(place.client.clone(), project.own_groups());
         let ended = tokio::select! {
             ended = cycle.run() => ended,
             () = observer::reconciles(of, screen.clone()) => Ok(()),
             () = reviews::reviews(reviewed, screen.clone()) => Ok(()),
             () = observer::denials(place.log.clone(), screen.clone()) => Ok(()),
-            () = observer::events(place.client.clone(), groups, screen.clone()) => Ok(()),
+            () = observer::events(place.client.clone(), &owners, screen.clone()) => Ok(()),
+            () = pods::pods(place.client.clone(), &owners, screen.clone()) => Ok(()),
             () = screen.draw() => Ok(()),
+            () = open_on_key(console.as_ref()) => Ok(()),
             () = stop => Ok(()),
         };
         cycle.end().await;
@@ -195,6 +223,7 @@ impl Dev {
             return Ok(Place {
                 client: self.cluster.client().await?,
                 local: None,
+                lab: Lab::new(),
                 log: AccessLog::new(),
                 cluster: self.cluster.clone(),
                 server: context.unwrap_or_else(|| "the cluster of the kubeconfig".to_owned()),
@@ -204,27 +233,26 @@ impl Dev {
             Some(path) => here()?.join(path),
             None => Session::directory(project.root()).join("kubeconfig"),
         };
-        let log = AccessLog::new();
-        let mut builder = LocalBuilder::builder();
+        let (log, lab) = (AccessLog::new(), Lab::new());
+        let mut builder = LocalBuilder::builder().lab(lab.clone());
         if self.keep {
             let directory = Session::directory(project.root()).join("data");
             // It must outlive this process, not a power cut, and every saved file writes objects.
             builder = builder.data_dir(DataDir::new(directory).sync(SyncMode::Process));
         }
-        let builder = builder
+        let builder = self
+            .parts
+            .add_to(builder, Objects::Own)
             .name("kubewright-dev")
-            .controllers(
-                self.controllers
-                    .clone()
-                    .unwrap_or_else(|| self.profile.controllers()),
-            )
             .authorization(self.authorization.modes()?)
-            .access_log(log.clone());
+            .access_log(log.clone())
+            .ledger((!self.no_ledger).then(Ledger::new));
         let local = LocalCluster::listen(builder, self.port, &kubeconfig).await?;
         let server = local.url().to_owned();
         Ok(Place {
-            client: local.client(),
+            client: local.direct_client(),
             local: Some(local),
+            lab,
             log,
             cluster: Cluster {
                 kubeconfig: Some(kubeconfig),

@@ -16,11 +16,14 @@ use kubewright_cluster::{Access, AccessLog, Advice};
 use kubewright_rbac::PolicyRule;
 use tokio::sync::watch;
 
-use super::{event::DevEvent, screen::Screen};
+use super::{event::DevEvent, owners::Owners, screen::Screen};
 use crate::operator::endpoint::{self, Controllers, RunStatus};
 
 /// The polling interval.
 const EVERY: Duration = Duration::from_millis(200);
+
+/// The reasons of warnings that the state of a pod also tells.
+const TOLD_BY_PODS: [&str; 3] = ["BackOff", "Failed", "FailedScheduling"];
 
 /// The delay before a watch is restarted.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -95,13 +98,19 @@ pub(super) async fn denials(log: AccessLog, screen: Screen) {
     let mut shown = BTreeSet::new();
     loop {
         let all = log.all().into_iter();
-        let denied: BTreeSet<Access> = all
-            .filter(|access| !access.allowed && access.user.starts_with("system:serviceaccount:"))
-            .collect();
-        for access in denied.difference(&shown) {
-            screen.show(denied_event(access));
+        let denied = all
+            .filter(|access| !access.allowed && access.user.starts_with("system:serviceaccount:"));
+        for access in denied {
+            // One rule is for all objects of a resource, so it is shown for one of them.
+            let rules = Advice::new(&access.user, [access.permission.clone()]).rules();
+            if shown.insert((
+                access.user.clone(),
+                access.permission.namespace.clone(),
+                rules,
+            )) {
+                screen.show(denied_event(&access));
+            }
         }
-        shown.extend(denied);
         if denials.changed().await.is_err() {
             return std::future::pending().await;
         }
@@ -121,8 +130,8 @@ fn denied_event(access: &Access) -> DevEvent {
     }
 }
 
-/// Shows Events about objects of these groups while it is polled.
-pub(super) async fn events(client: Client, groups: Vec<String>, screen: Screen) {
+/// Shows Events about objects of the operator, and warnings about what belongs to them, while it is polled.
+pub(super) async fn events(client: Client, owners: &Owners, screen: Screen) {
     let api: Api<Event> = Api::all(client);
     loop {
         // Events from before the start are not shown. Errors are retried.
@@ -132,7 +141,7 @@ pub(super) async fn events(client: Client, groups: Vec<String>, screen: Screen) 
                 let mut stream = pin!(stream);
                 while let Some(Ok(event)) = stream.next().await {
                     if let WatchEvent::Added(event) | WatchEvent::Modified(event) = event
-                        && let Some(event) = shown(&event, &groups)
+                        && let Some(event) = shown(&event, owners).await
                     {
                         screen.show(event);
                     }
@@ -143,18 +152,26 @@ pub(super) async fn events(client: Client, groups: Vec<String>, screen: Screen) 
     }
 }
 
-fn shown(event: &Event, groups: &[String]) -> Option<DevEvent> {
+async fn shown(event: &Event, owners: &Owners) -> Option<DevEvent> {
     let about = event.regarding.as_ref()?;
     let version = about.api_version.as_deref().unwrap_or_default();
-    let group = version.split_once('/').map_or("", |(group, _)| group);
-    groups.iter().any(|ours| ours == group).then(|| {
-        let kind = about.kind.as_deref().unwrap_or_default().to_lowercase();
-        DevEvent::Event {
-            warning: event.type_.as_deref() == Some("Warning"),
-            object: format!("{kind}/{}", about.name.as_deref().unwrap_or_default()),
-            reason: event.reason.clone().unwrap_or_default(),
-            note: event.note.clone().unwrap_or_default(),
+    let kind = about.kind.as_deref().unwrap_or_default();
+    let name = about.name.as_deref().unwrap_or_default();
+    let reason = event.reason.as_deref().unwrap_or_default();
+    let warning = event.type_.as_deref() == Some("Warning");
+    if !owners.is_own(version) {
+        let is_told = kind == "Pod" && TOLD_BY_PODS.contains(&reason);
+        if !warning || is_told {
+            return None;
         }
+        let namespace = about.namespace.as_deref().unwrap_or_default();
+        owners.of_named(namespace, version, kind, name).await?;
+    }
+    Some(DevEvent::Event {
+        warning,
+        object: format!("{}/{name}", kind.to_lowercase()),
+        reason: reason.to_owned(),
+        note: event.note.clone().unwrap_or_default(),
     })
 }
 
@@ -190,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_nobody_saw_are_counted() {
+    fn missed_runs_are_counted() {
         let mut known = HashMap::new();
         news(&after(2, 1..=2), &mut known);
         let events = news(&after(200, 101..=200), &mut known);

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_is_told_with_its_verdict_and_time() {
+    fn a_review_is_shown_with_its_verdict_and_duration() {
         let denied = json!({
             "number": 1, "path": "/validate-crew-example-com-v1-captain", "operation": "CREATE", "kind": "Captain",
             "namespace": "default", "name": "smith", "allowed": false, "message": "sinks", "durationSeconds": 0.0003,
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn reviews_that_nobody_saw_are_counted() {
+    fn missed_reviews_are_counted() {
         let review = json!({"number": 200, "operation": "CREATE", "kind": "Captain", "name": "a", "allowed": true});
         let mut seen = 1;
         let lines = told(json!({"reviews": 200, "recent": [review]}), &mut seen);

@@ -61,7 +61,7 @@ pub(super) fn of(project: &Project, model: &Model) -> (Vec<Sample>, Vec<Error>) 
             Err(refusal) => wrong.push(refusal),
         }
     }
-    for definition in &model.crds {
+    for definition in model.definitions() {
         let kind = text(definition, "/spec/names/kind");
         let is_one = |sample: &Sample| {
             let types = sample.object.types.as_ref();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_follows_the_schema_until_somebody_edits_it() {
+    fn a_sample_follows_the_schema_until_it_is_edited() {
         in_project("sample", |project| {
             let add = AddApi {
                 gvk: Gvk::parse("crew/v1/Captain").unwrap(),

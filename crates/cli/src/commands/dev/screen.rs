@@ -49,6 +49,8 @@ pub(super) struct Notes {
     pub(super) title: String,
     pub(super) server: String,
     pub(super) flags: String,
+    /// The URL of the console, or nothing.
+    pub(super) console: String,
     pub(super) state: State,
     /// The errors of the compiler.
     pub(super) broken: Option<String>,
@@ -86,6 +88,7 @@ impl Screen {
                 title: title.to_owned(),
                 server: String::new(),
                 flags: String::new(),
+                console: String::new(),
                 state: State::Starting,
                 broken: None,
                 controllers: Controllers::default(),
@@ -186,6 +189,12 @@ impl Screen {
         frame::lines(&self.notes(), self.0.style, size)
     }
 
+    /// Waits for something to be shown on a live view.
+    #[cfg(test)]
+    pub(super) async fn changed(&self) {
+        self.0.news.notified().await;
+    }
+
     fn notes(&self) -> MutexGuard<'_, Notes> {
         // Every statement leaves the notes consistent, so a panic elsewhere does no harm.
         self.0.notes.lock().unwrap_or_else(PoisonError::into_inner)
@@ -200,7 +209,12 @@ pub(super) fn times(count: u64, style: Style) -> String {
 impl Notes {
     fn keep(&mut self, event: &DevEvent, style: Style) {
         match event {
-            DevEvent::Cluster { server, flags } => {
+            DevEvent::Cluster {
+                server,
+                flags,
+                console,
+            } => {
+                self.console = console.clone().unwrap_or_default();
                 self.server.clone_from(server);
                 self.flags.clone_from(flags);
             }

@@ -1,14 +1,22 @@
 //! [`CalledWebhooks`]: the webhooks of the operator, which the cluster calls while it is ready.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, time::Duration};
 
 use kubewright_operator::Model;
 use kubewright_scaffold::Error;
 
-use super::{event::DevEvent, screen::Screen};
-use crate::operator::webhooks::{LocalWebhooks, names};
+use super::{child::Child, event::DevEvent, screen::Screen};
+use crate::{
+    cluster::apply::Action,
+    operator::webhooks::{LocalWebhooks, names},
+};
 
-/// The webhooks of the operator, and what was shown of them last.
+/// The time limit for an operator to serve its kinds.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The interval at which it is read.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// The webhooks of the operator, and the state that was shown last.
 pub(super) struct CalledWebhooks {
     local: LocalWebhooks,
     screen: Screen,
@@ -42,6 +50,40 @@ impl CalledWebhooks {
         Ok(flags)
     }
 
+    /// Leads the cluster to the kinds that an operator serves itself, once it does. It need not be ready.
+    pub(super) async fn serving(&mut self, model: &Model, child: &Child) -> Result<(), Error> {
+        if !model.serves_aggregated_apis() || self.local.apis_endpoint().is_none() {
+            return Ok(());
+        }
+        let served = async {
+            while let Some(endpoint) = self.local.apis_endpoint() {
+                if endpoint.is_served().await {
+                    return true;
+                }
+                tokio::time::sleep(EVERY).await;
+            }
+            false
+        };
+        let served = tokio::select! {
+            served = tokio::time::timeout(PATIENCE, served) => served.unwrap_or_default(),
+            _ = child.ended() => false,
+        };
+        if !served {
+            return Ok(());
+        }
+        for outcome in self.local.register_apis(model).await? {
+            let action = match outcome.action {
+                Action::Created => "created",
+                _ => "configured",
+            };
+            self.screen.show(DevEvent::Applied {
+                object: format!("apiservice/{}", outcome.name),
+                action: action.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
     /// Registers the webhooks of an operator that is ready.
     pub(super) async fn ready(&mut self, model: &Model) -> Result<(), Error> {
         let Some(endpoint) = self.local.endpoint() else {
@@ -52,6 +94,9 @@ impl CalledWebhooks {
             let why = format!("the operator does not serve them at {url}");
             let webhooks = names(model);
             self.show(DevEvent::NotCalled { webhooks, why });
+            return Ok(());
+        }
+        if !model.serves_webhooks() {
             return Ok(());
         }
         self.local.register(model).await?;
@@ -68,7 +113,7 @@ impl CalledWebhooks {
         self.local.pause().await
     }
 
-    /// Removes the registration of an operator that is down: writes would wait for it in vain.
+    /// Removes the registration of an operator that is down, because writes would wait for it.
     pub(super) async fn down(&mut self, why: &str) -> Result<(), Error> {
         let webhooks = std::mem::take(&mut self.registered);
         if !webhooks.is_empty() {

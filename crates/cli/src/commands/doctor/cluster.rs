@@ -12,7 +12,7 @@ use kubewright_controller::Apply;
 use kubewright_operator::{Model, PolicyRule};
 use serde_json::Value;
 
-use super::{Finding, registered};
+use super::{Finding, aggregated, registered, running};
 use crate::cluster::{Cluster, one_line};
 
 /// The number of concurrent permission checks.
@@ -35,8 +35,10 @@ pub(super) async fn findings(flags: &Cluster, described: Option<&Model>) -> Vec<
             findings.push(up_to_date(&client, &described.name, definition).await);
         }
         findings.push(permissions(&client, described).await);
-        findings.extend(registered::findings(&client, described).await);
     }
+    findings.extend(registered::findings(&client, described).await);
+    findings.extend(aggregated::findings(&client, described).await);
+    findings.extend(running::findings(&client).await);
     findings
 }
 
@@ -72,7 +74,7 @@ async fn up_to_date(client: &Client, manager: &str, definition: &Value) -> Findi
     }
 }
 
-/// Compares two CRDs but for their conversion, which a deployed or running operator decides on.
+/// Compares two CRDs except for their conversion, which a deployed or running operator determines.
 fn same(one: &CustomResourceDefinition, other: &CustomResourceDefinition) -> bool {
     let [mut one, mut other] = [one, other].map(|it| it.spec.clone());
     (one.conversion, other.conversion) = (None, None);

@@ -1,15 +1,19 @@
 //! `kubewright doctor`: checks the toolchain, project, cluster, permissions and ports.
 
+mod aggregated;
 mod cluster;
+mod finding;
 mod machine;
 mod registered;
-mod webhooks;
+mod running;
+pub(super) mod webhooks;
 
 use std::io::{IsTerminal, stdout};
 
 use clap::Args;
-use serde::Serialize;
 use serde_json::json;
+
+pub(super) use finding::{Finding, Verdict};
 
 use crate::{
     cluster::Cluster,
@@ -27,64 +31,6 @@ pub(crate) struct Doctor {
 
     #[command(flatten)]
     output: Output,
-}
-
-/// The result of a check.
-#[derive(Clone, Debug, Serialize)]
-struct Finding {
-    what: String,
-    verdict: Verdict,
-    /// The finding.
-    found: String,
-    /// The advice.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    advice: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-enum Verdict {
-    Good,
-    /// Something works less well without it.
-    Warning,
-    /// Something does not work without it.
-    Bad,
-}
-
-impl Finding {
-    fn good(what: &str, found: impl Into<String>) -> Self {
-        Self::new(what, Verdict::Good, found, "")
-    }
-
-    fn warning(what: &str, found: impl Into<String>, advice: &str) -> Self {
-        Self::new(what, Verdict::Warning, found, advice)
-    }
-
-    fn bad(what: &str, found: impl Into<String>, advice: &str) -> Self {
-        Self::new(what, Verdict::Bad, found, advice)
-    }
-
-    fn new(what: &str, verdict: Verdict, found: impl Into<String>, advice: &str) -> Self {
-        Self {
-            what: what.to_owned(),
-            verdict,
-            found: found.into(),
-            advice: advice.to_owned(),
-        }
-    }
-
-    fn line(&self, style: Style) -> String {
-        let mark = match self.verdict {
-            Verdict::Good => style.green("ok     "),
-            Verdict::Warning => style.yellow("warning"),
-            Verdict::Bad => style.red("bad    "),
-        };
-        let advice = match self.advice.as_str() {
-            "" => String::new(),
-            advice => format!("; {advice}"),
-        };
-        format!("{mark}  {:<12} {}{advice}\n", self.what, self.found)
-    }
 }
 
 impl Doctor {

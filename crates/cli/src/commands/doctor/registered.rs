@@ -1,4 +1,5 @@
-//! Findings about the webhook configurations of an operator in a cluster: those that nobody answers.
+//! Findings about the webhook configurations in a cluster: webhooks of the operator without a server, and those of others that
+//! can block the cluster.
 
 use std::net::SocketAddr;
 
@@ -7,33 +8,47 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use kube::{Api, Client, ResourceExt};
 use kubewright_operator::Model;
+use serde_json::Value;
 use tokio::net::TcpStream;
 
-use super::Finding;
+use super::{Finding, webhooks};
 use crate::cluster::one_line;
 
-/// Returns findings about configurations with the webhooks of an operator.
-pub(super) async fn findings(client: &Client, model: &Model) -> Vec<Finding> {
-    if model.webhooks.is_empty() {
-        return Vec::new();
-    }
+/// Returns findings about the webhooks that the cluster calls: those of an operator, if there is one, and others.
+pub(super) async fn findings(client: &Client, model: Option<&Model>) -> Vec<Finding> {
+    let has_webhooks = model.is_some_and(|model| !model.webhooks.is_empty());
     let entries = match entries(client).await {
         Ok(entries) => entries,
+        // Few users may list them.
+        Err(_) if !has_webhooks => return Vec::new(),
         Err(error) => return vec![Finding::warning("webhook", one_line(&error), "")],
     };
-    let ours = |name: &str| model.webhooks.iter().any(|it| it.webhook["name"] == name);
+    let known: Vec<&Value> = model
+        .into_iter()
+        .flat_map(|model| &model.webhooks)
+        .map(|it| &it.webhook["name"])
+        .collect();
+    let (ours, others): (Vec<&Entry>, Vec<&Entry>) = entries
+        .iter()
+        .partition(|entry| known.iter().any(|name| **name == *entry.webhook));
+    let others = others.into_iter();
+    let others = others.flat_map(|it| webhooks::of_cluster(&it.configuration, &it.value));
+    let others: Vec<Finding> = others.collect();
+    if !has_webhooks {
+        return others;
+    }
     let mut findings = Vec::new();
-    for entry in entries.iter().filter(|entry| ours(&entry.webhook)) {
+    for entry in &ours {
         findings.extend(unanswered(entry).await);
     }
     if findings.is_empty() {
-        let count = entries.iter().filter(|entry| ours(&entry.webhook)).count();
-        let found = match count {
+        let found = match ours.len() {
             0 => "the cluster calls none of the operator's webhooks".to_owned(),
             count => format!("the cluster calls {count} of the operator's webhooks"),
         };
         findings.push(Finding::good("webhook", found));
     }
+    findings.extend(others);
     findings
 }
 
@@ -42,6 +57,8 @@ struct Entry {
     configuration: String,
     webhook: String,
     config: WebhookClientConfig,
+    /// All of it.
+    value: Value,
 }
 
 async fn entries(client: &Client) -> kube::Result<Vec<Entry>> {
@@ -53,6 +70,7 @@ async fn entries(client: &Client) -> kube::Result<Vec<Entry>> {
         let webhooks = configuration.webhooks.unwrap_or_default().into_iter();
         entries.extend(webhooks.map(|it| Entry {
             configuration: name.clone(),
+            value: serde_json::to_value(&it).unwrap_or_default(),
             webhook: it.name,
             config: it.client_config,
         }));
@@ -62,6 +80,7 @@ async fn entries(client: &Client) -> kube::Result<Vec<Entry>> {
         let webhooks = configuration.webhooks.unwrap_or_default().into_iter();
         entries.extend(webhooks.map(|it| Entry {
             configuration: name.clone(),
+            value: serde_json::to_value(&it).unwrap_or_default(),
             webhook: it.name,
             config: it.client_config,
         }));
@@ -75,6 +94,7 @@ async fn unanswered(entry: &Entry) -> Option<Finding> {
         configuration,
         webhook,
         config,
+        ..
     } = entry;
     if let Some(url) = &config.url {
         let address = url.strip_prefix("https://")?.split('/').next()?;

@@ -1,11 +1,10 @@
 //! The flags of kube-apiserver 1.36, by their effect here.
 
-use super::flags::{Effect, Flag, switches, values};
+use super::flags::{Accepted, Effect, Flag, Form, fixed, switches, values};
 
-static USED: [Flag; 24] = values(
+static USED: [Flag; 22] = values(
     Effect::Used,
     [
-        "advertise-address",
         "api-audiences",
         "authorization-mode",
         "bind-address",
@@ -13,7 +12,6 @@ static USED: [Flag; 24] = values(
         "client-ca-file",
         "disable-admission-plugins",
         "enable-admission-plugins",
-        "etcd-servers",
         "requestheader-allowed-names",
         "requestheader-client-ca-file",
         "requestheader-extra-headers-prefix",
@@ -32,9 +30,12 @@ static USED: [Flag; 24] = values(
     ],
 );
 
-static USED_TOO: [Flag; 4] = values(
+static USED_TOO: [Flag; 7] = values(
     Effect::Used,
     [
+        "feature-gates",
+        "proxy-client-cert-file",
+        "proxy-client-key-file",
         "audit-log-format",
         "audit-log-path",
         "audit-policy-file",
@@ -53,7 +54,7 @@ static USED_SWITCHES: [Flag; 4] = switches(
 );
 
 /// Settings of parts that are not there or that need no setting: etcd, logs, caches, queues, processes.
-static IGNORED: [Flag; 72] = values(
+static IGNORED: [Flag; 66] = values(
     Effect::Ignored,
     [
         "allow-metric-labels",
@@ -101,9 +102,7 @@ static IGNORED: [Flag; 72] = values(
         "etcd-prefix",
         "etcd-readycheck-timeout",
         "etcd-servers-overrides",
-        "event-ttl",
         "external-hostname",
-        "feature-gates",
         "goaway-chance",
         "http2-max-streams-per-connection",
         "lease-reuse-duration-seconds",
@@ -113,10 +112,6 @@ static IGNORED: [Flag; 72] = values(
         "log-text-info-buffer-size",
         "logging-format",
         "max-connection-bytes-per-sec",
-        "max-mutating-requests-inflight",
-        "max-requests-inflight",
-        "min-request-timeout",
-        "request-timeout",
         "show-hidden-metrics-for-version",
         "shutdown-delay-duration",
         "shutdown-watch-termination-grace-period",
@@ -131,10 +126,9 @@ static IGNORED: [Flag; 72] = values(
     ],
 );
 
-static IGNORED_SWITCHES: [Flag; 21] = switches(
+static IGNORED_SWITCHES: [Flag; 17] = switches(
     Effect::Ignored,
     [
-        "aggregator-reject-forwarding-redirect",
         "audit-log-batch-throttle-enable",
         "audit-log-compress",
         "audit-log-truncate-enabled",
@@ -143,8 +137,6 @@ static IGNORED_SWITCHES: [Flag; 21] = switches(
         "contention-profiling",
         "emulation-forward-compatible",
         "enable-aggregator-routing",
-        "enable-garbage-collector",
-        "enable-priority-and-fairness",
         "encryption-provider-config-automatic-reload",
         "log-json-split-stream",
         "log-text-split-stream",
@@ -152,14 +144,48 @@ static IGNORED_SWITCHES: [Flag; 21] = switches(
         "permit-port-sharing",
         "profiling",
         "runtime-config-emulation-forward-compatible",
-        "service-account-lookup",
         "shutdown-send-retry-after",
         "watch-cache",
     ],
 );
 
+static WITHOUT_ETCD: [Flag; 1] = values(
+    Effect::IgnoredBecause("objects are kept in memory and not in etcd"),
+    ["etcd-servers"],
+);
+
+static WITHOUT_ENDPOINTS: [Flag; 1] = values(
+    Effect::IgnoredBecause("clients find the server at --bind-address"),
+    ["advertise-address"],
+);
+
+/// Settings that are always the default ones.
+static FIXED: [Flag; 5] = fixed(
+    Form::Value,
+    [
+        ("event-ttl", Accepted::Only("1h0m0s")),
+        ("max-mutating-requests-inflight", Accepted::AtLeast(200)),
+        ("max-requests-inflight", Accepted::AtLeast(400)),
+        ("min-request-timeout", Accepted::Only("1800")),
+        ("request-timeout", Accepted::Only("1m0s")),
+    ],
+);
+
+static FIXED_SWITCHES: [Flag; 4] = fixed(
+    Form::Switch,
+    [
+        (
+            "aggregator-reject-forwarding-redirect",
+            Accepted::Only("true"),
+        ),
+        ("enable-garbage-collector", Accepted::Only("true")),
+        ("enable-priority-and-fairness", Accepted::Only("true")),
+        ("service-account-lookup", Accepted::Only("true")),
+    ],
+);
+
 /// Behaviours that are missing.
-static UNSUPPORTED: [Flag; 40] = values(
+static UNSUPPORTED: [Flag; 38] = values(
     Effect::Unsupported,
     [
         "admission-control",
@@ -193,8 +219,6 @@ static UNSUPPORTED: [Flag; 40] = values(
         "oidc-signing-algs",
         "oidc-username-claim",
         "oidc-username-prefix",
-        "proxy-client-cert-file",
-        "proxy-client-key-file",
         "runtime-config",
         "service-account-signing-endpoint",
         "service-node-port-range",
@@ -222,6 +246,10 @@ pub(super) fn all() -> impl Iterator<Item = &'static Flag> {
         .chain(&USED_SWITCHES)
         .chain(&IGNORED)
         .chain(&IGNORED_SWITCHES)
+        .chain(&WITHOUT_ETCD)
+        .chain(&WITHOUT_ENDPOINTS)
+        .chain(&FIXED)
+        .chain(&FIXED_SWITCHES)
         .chain(&UNSUPPORTED)
         .chain(&UNSUPPORTED_SWITCHES)
         .chain(&UNSUPPORTED_PEERS)
@@ -230,4 +258,49 @@ pub(super) fn all() -> impl Iterator<Item = &'static Flag> {
 /// Returns the flag of a name.
 pub(super) fn find(name: &str) -> Option<&'static Flag> {
     all().find(|flag| flag.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_flags_of_go_tests_have_an_effect_or_are_ignored() {
+        // Those that envtest sets by itself, and those that tests commonly add.
+        for (name, effect) in [
+            ("allow-privileged", Effect::Used),
+            ("authorization-mode", Effect::Used),
+            ("bind-address", Effect::Used),
+            ("cert-dir", Effect::Used),
+            ("client-ca-file", Effect::Used),
+            ("disable-admission-plugins", Effect::Used),
+            ("enable-admission-plugins", Effect::Used),
+            ("feature-gates", Effect::Used),
+            ("secure-port", Effect::Used),
+            ("service-account-issuer", Effect::Used),
+            ("service-account-key-file", Effect::Used),
+            ("service-account-signing-key-file", Effect::Used),
+            ("service-cluster-ip-range", Effect::Used),
+            ("tls-cert-file", Effect::Used),
+            ("tls-private-key-file", Effect::Used),
+        ] {
+            assert_eq!(find(name).map(|flag| flag.effect), Some(effect), "{name}");
+        }
+    }
+
+    #[test]
+    fn flags_of_envtest_without_effect_say_why() {
+        for name in ["advertise-address", "etcd-servers"] {
+            let effect = find(name).map(|flag| flag.effect);
+            assert!(matches!(effect, Some(Effect::IgnoredBecause(_))), "{name}");
+        }
+    }
+
+    #[test]
+    fn flags_are_listed_once() {
+        let names: BTreeSet<&str> = all().map(|flag| flag.name).collect();
+        assert_eq!(names.len(), all().count());
+    }
 }

@@ -16,7 +16,10 @@ use kubewright_kube_apiserver::{
 use kubewright_machinery::time::parse_duration;
 use kubewright_scaffold::Error;
 
-use super::flags::{Flags, invalid};
+use super::{
+    feature_gates,
+    flags::{Flags, invalid},
+};
 use crate::{cluster::audit::AuditLog, output::warn};
 
 /// The largest file that a flag may name.
@@ -41,6 +44,9 @@ impl Options {
             return Err(usage(
                 "--allow-privileged=false is not supported by kubewright",
             ));
+        }
+        for gates in flags.all("feature-gates") {
+            feature_gates::check(gates).map_err(usage)?;
         }
         let bind = flags.parsed::<IpAddr>("bind-address").map_err(usage)?;
         let port = flags.parsed::<u16>("secure-port").map_err(usage)?;
@@ -148,6 +154,7 @@ fn audit(flags: &Flags) -> Result<Option<AuditLog>, Error> {
 fn server(flags: &Flags) -> Result<Configure, Error> {
     let client_ca = file(flags, "client-ca-file")?;
     let front_proxy = front_proxy(flags)?;
+    let proxy_certificate = proxy_certificate(flags)?;
     let keys = service_account_keys(flags)?;
     let owned = |name| flags.all(name).map(str::to_owned).collect::<Vec<_>>();
     let listed = |name| flags.list(name).map(str::to_owned).collect::<Vec<_>>();
@@ -199,6 +206,9 @@ fn server(flags: &Flags) -> Result<Configure, Error> {
         }
         if let Some(proxy) = front_proxy {
             server = server.front_proxy(proxy);
+        }
+        if let Some((certificate, key)) = proxy_certificate {
+            server = server.proxy_client_certificate(certificate, key);
         }
         if let Some(keys) = keys {
             server = server.service_account_keys(keys);
@@ -253,18 +263,46 @@ fn front_proxy(flags: &Flags) -> Result<Option<FrontProxy>, Error> {
     Ok(Some(proxy))
 }
 
-/// Returns the key that signs tokens, and the keys that verify them.
+/// A certificate and its key in PEM.
+type KeyPair = (Vec<u8>, Vec<u8>);
+
+/// Returns the certificate and the key with which the server authenticates itself to aggregated servers.
+fn proxy_certificate(flags: &Flags) -> Result<Option<KeyPair>, Error> {
+    let certificate = file(flags, "proxy-client-cert-file")?;
+    match (certificate, file(flags, "proxy-client-key-file")?) {
+        (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
+        (None, None) => Ok(None),
+        _ => Err(usage(
+            "--proxy-client-cert-file and --proxy-client-key-file belong together",
+        )),
+    }
+}
+
+/// Returns the key that signs tokens, and the keys that verify them: those of `--service-account-key-file`, or the one that
+/// signs if there are none.
 fn service_account_keys(flags: &Flags) -> Result<Option<ServiceAccountKeys>, Error> {
     let unusable = |path: &str, e: &dyn std::fmt::Display| {
         let problem = format_args!("cannot use the service-account key {path}: {e}");
         Error::new(problem, "use a PEM file with RSA or ECDSA keys")
     };
+    let verifying = || {
+        let paths = flags.all("service-account-key-file");
+        paths.filter(|path| !path.is_empty())
+    };
     let Some(signing) = flags.last("service-account-signing-key-file") else {
-        return Ok(None);
+        return match verifying().next() {
+            None => Ok(None),
+            Some(_) => Err(usage(
+                "--service-account-key-file needs --service-account-signing-key-file and --service-account-issuer",
+            )),
+        };
     };
     let pem = read(signing)?;
     let mut keys = ServiceAccountKeys::from_pem(&pem).map_err(|e| unusable(signing, &e))?;
-    for path in flags.all("service-account-key-file") {
+    if verifying().next().is_some() {
+        keys = keys.verify_with_none();
+    }
+    for path in verifying() {
         let pem = read(path)?;
         keys = keys.verify_with_pem(&pem).map_err(|e| unusable(path, &e))?;
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, str::FromStr};
 
-use kubewright_machinery::go;
+use kubewright_machinery::{go, time::parse_duration};
 
 /// A flag of a program.
 pub(super) struct Flag {
@@ -21,14 +21,27 @@ pub(super) enum Form {
 }
 
 /// The effect of a flag.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// As in the program of that name.
     Used,
-    /// None, because what it configures is not there and makes no difference to tests.
+    /// None, because the configured part does not exist here and makes no difference to tests.
     Ignored,
+    /// None, for this reason.
+    IgnoredBecause(&'static str),
+    /// None, since the behaviour is that of the default. Another value is an error.
+    Fixed(Accepted),
     /// An error, because it asks for a behaviour that is missing.
     Unsupported,
+}
+
+/// The values of a flag that make no difference: kubewright behaves as by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accepted {
+    /// The default.
+    Only(&'static str),
+    /// The default of a limit, or more, or 0 for none. There is no such limit here.
+    AtLeast(u64),
 }
 
 /// The flags of a command line.
@@ -50,6 +63,20 @@ pub(super) const fn switches<const N: usize>(
     names: [&'static str; N],
 ) -> [Flag; N] {
     flags(Form::Switch, effect, names)
+}
+
+/// Returns flags that need a value, which must be the default.
+pub(super) const fn fixed<const N: usize>(
+    form: Form,
+    defaults: [(&'static str, Accepted); N],
+) -> [Flag; N] {
+    let mut flags = flags(form, Effect::Ignored, [""; N]);
+    let mut i = 0;
+    while i < N {
+        (flags[i].name, flags[i].effect) = (defaults[i].0, Effect::Fixed(defaults[i].1));
+        i += 1;
+    }
+    flags
 }
 
 const fn flags<const N: usize>(form: Form, effect: Effect, names: [&'static str; N]) -> [Flag; N] {
@@ -115,11 +142,8 @@ impl Flags {
 
     fn add(&mut self, flag: &Flag, value: String) -> Result<(), String> {
         let name = flag.name;
-        if flag.form == Form::Switch && parse_bool(&value).is_none() {
-            let value = go::quote(&value);
-            return Err(format!(
-                "invalid argument {value} for \"--{name}\" flag: strconv.ParseBool: parsing {value}: invalid syntax"
-            ));
+        if flag.form == Form::Switch {
+            go_bool(&value).map_err(|why| invalid(name, &value, why))?;
         }
         match flag.effect {
             Effect::Used => self.values.push((name, value)),
@@ -133,6 +157,16 @@ impl Flags {
             Effect::Ignored => self
                 .warnings
                 .push(format!("--{name} has no effect in kubewright")),
+            Effect::IgnoredBecause(why) => self
+                .warnings
+                .push(format!("--{name} has no effect in kubewright: {why}")),
+            Effect::Fixed(default) if default.is(&value) => {}
+            Effect::Fixed(_) => {
+                return Err(format!(
+                    "--{name}={value} is not supported by kubewright, which behaves as by default; omit the flag, or run this test \
+                     with the real program"
+                ));
+            }
         }
         Ok(())
     }
@@ -158,7 +192,8 @@ impl Flags {
 
     /// Returns a switch, or its default.
     pub(super) fn switch(&self, name: &str, default: bool) -> bool {
-        self.last(name).and_then(parse_bool).unwrap_or(default)
+        let given = self.last(name).map(go_bool);
+        given.and_then(Result::ok).unwrap_or(default)
     }
 
     /// Returns the last value of a flag, parsed.
@@ -198,7 +233,8 @@ pub(super) fn help<'t>(about: &str, flags: impl Iterator<Item = &'t Flag>) -> St
         };
         let effect = match flag.effect {
             Effect::Used => "",
-            Effect::Ignored => "   (no effect)",
+            Effect::Ignored | Effect::IgnoredBecause(_) => "   (no effect)",
+            Effect::Fixed(_) => "   (only the default)",
             Effect::Unsupported => "   (not supported)",
         };
         // Writing to a string cannot fail.
@@ -207,12 +243,32 @@ pub(super) fn help<'t>(about: &str, flags: impl Iterator<Item = &'t Flag>) -> St
     text
 }
 
-/// Parses a bool as Go does.
-fn parse_bool(text: &str) -> Option<bool> {
+impl Accepted {
+    /// Returns whether a value makes no difference.
+    fn is(self, value: &str) -> bool {
+        match self {
+            Self::AtLeast(limit) => value
+                .parse::<u64>()
+                .is_ok_and(|given| given == 0 || given >= limit),
+            Self::Only(default) => {
+                let same_bool =
+                    matches!((go_bool(value), go_bool(default)), (Ok(a), Ok(b)) if a == b);
+                let same_duration = matches!((parse_duration(value), parse_duration(default)), (Ok(a), Ok(b)) if a == b);
+                value == default || same_bool || same_duration
+            }
+        }
+    }
+}
+
+/// Parses a bool as Go does. The error is that of Go.
+pub(super) fn go_bool(text: &str) -> Result<bool, String> {
     match text {
-        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
-        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
-        _ => None,
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err(format!(
+            "strconv.ParseBool: parsing {}: invalid syntax",
+            go::quote(text)
+        )),
     }
 }
 
@@ -224,6 +280,14 @@ mod tests {
     static SWITCHES: [Flag; 1] = switches(Effect::Used, ["on"]);
     static IGNORED: [Flag; 1] = values(Effect::Ignored, ["etcd-prefix"]);
     static MISSING: [Flag; 1] = values(Effect::Unsupported, ["oidc-issuer-url"]);
+    static FIXED: [Flag; 2] = fixed(
+        Form::Value,
+        [
+            ("event-ttl", Accepted::Only("1h0m0s")),
+            ("max-requests-inflight", Accepted::AtLeast(400)),
+        ],
+    );
+    static FIXED_SWITCHES: [Flag; 1] = fixed(Form::Switch, [("lookup", Accepted::Only("true"))]);
 
     fn parse(line: &str) -> Result<Flags, String> {
         let table = |name: &str| {
@@ -231,7 +295,9 @@ mod tests {
                 .iter()
                 .chain(&SWITCHES)
                 .chain(&IGNORED)
-                .chain(&MISSING);
+                .chain(&MISSING)
+                .chain(&FIXED)
+                .chain(&FIXED_SWITCHES);
             all.find(|flag| flag.name == name)
         };
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -275,5 +341,32 @@ mod tests {
             "{error}"
         );
         assert!(parse("--oidc-issuer-url=").is_ok());
+    }
+
+    #[test]
+    fn a_default_that_cannot_be_changed_may_be_given() {
+        for line in [
+            "--event-ttl=1h0m0s",
+            "--event-ttl=60m",
+            "--max-requests-inflight=0",
+            "--max-requests-inflight=1000",
+            "--lookup",
+            "--lookup=1",
+        ] {
+            assert!(
+                parse(line).is_ok_and(|flags| flags.warnings.is_empty()),
+                "{line}"
+            );
+        }
+        for line in [
+            "--event-ttl=1m",
+            "--max-requests-inflight=5",
+            "--max-requests-inflight=many",
+            "--lookup=false",
+        ] {
+            let error = parse(line).unwrap_err();
+            let expected = format!("{line} is not supported by kubewright");
+            assert!(error.starts_with(&expected), "{error}");
+        }
     }
 }

@@ -10,6 +10,7 @@
 //! | `apiserver` | the program `kube-apiserver` |
 //! | `apiserver_flags` | the flags of kube-apiserver and their effect here |
 //! | `apiserver_options` | the options of a cluster that these flags ask for |
+//! | `feature_gates` | the feature gates and their defaults |
 //! | `etcd` | the program `etcd` |
 //! | `kubectl` | the program `kubectl` |
 
@@ -17,6 +18,7 @@ mod apiserver;
 mod apiserver_flags;
 mod apiserver_options;
 mod etcd;
+mod feature_gates;
 mod flags;
 mod kubectl;
 
@@ -42,7 +44,7 @@ pub(crate) struct Envtest {
     output: Output,
 }
 
-/// A program of envtest that this one stands in for.
+/// A program of envtest that this program replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asset {
     KubeApiserver,

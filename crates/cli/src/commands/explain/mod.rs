@@ -58,7 +58,11 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let local = match self.offline {
-            true => Some(LocalCluster::start(Controllers::none()).await?),
+            true => {
+                let builder =
+                    kubewright_cluster::Cluster::builder().controllers(Controllers::none());
+                Some(LocalCluster::start(builder).await?)
+            }
             false => None,
         };
         let client = match &local {

@@ -111,7 +111,7 @@ impl<'a> Schema<'a> {
         Some(words.collect())
     }
 
-    /// Collects the descriptions of the schema and of what it refers to.
+    /// Collects the descriptions of the schema and of those that it refers to.
     pub(super) fn description(self) -> String {
         let mut text = String::new();
         self.describe(0, &mut text);

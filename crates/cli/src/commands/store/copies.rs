@@ -248,6 +248,6 @@ fn report(rebuilt: &Rebuilt, to: &std::path::Path, output: &Output) -> anyhow::R
     }
     let lost: String = lost.iter().map(|lost| format!("lost: {lost}\n")).collect();
     say(&format!(
-        "{to} has {objects} objects of revision {from}; its own revisions go on from {revision}\n{lost}"
+        "{to} has {objects} objects of revision {from}; its own revisions continue from {revision}\n{lost}"
     ))
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use kubewright_store::{Revision, Store};
-use kubewright_store_durable::{DurableStore, Options};
+use kubewright_store_durable::{DurableStore, Options, tools::DataFiles};
 use serde_json::json;
 
 use super::{Place, age, shown, size};
@@ -28,7 +28,7 @@ pub(crate) struct Compact {
 
 impl Status {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let status = self.place.files()?.status()?;
+        let status = DataFiles::status_of(&self.place.directory)?;
         let numbers = |revisions: &[Revision]| -> Vec<u64> {
             revisions.iter().map(|revision| revision.0).collect()
         };
@@ -44,6 +44,7 @@ impl Status {
                 "segments": status.segments,
                 "logBytes": status.log_bytes,
                 "freeBytes": status.free_bytes,
+                "inUseBy": status.holder,
                 "warnings": status.warnings,
             }));
         }
@@ -55,6 +56,10 @@ impl Status {
             _ => "none".to_owned(),
         };
         let free = status.free_bytes.map_or("unknown".to_owned(), size);
+        let holder = match &status.holder {
+            Some(holder) => format!("in use by   {holder}\n"),
+            None => String::new(),
+        };
         let warnings: String = status
             .warnings
             .iter()
@@ -62,7 +67,7 @@ impl Status {
             .collect();
         say(&format!(
             "revision    {} (history from {} on)\nobjects     {}\ncheckpoint  {checkpoint}\n\
-             log         {} segments, {}\nfree space  {free}\nstore id    {}\n{warnings}",
+             log         {} segments, {}\nfree space  {free}\nstore id    {}\n{holder}{warnings}",
             status.revision.0,
             status.oldest.0,
             status.objects,

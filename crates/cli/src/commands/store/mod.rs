@@ -1,4 +1,4 @@
-//! `kubewright store`: what is in a data directory, and what to do when it is damaged.
+//! `kubewright store`: inspects, backs up, restores and repairs data directories.
 //!
 //! | module | contents |
 //! |---|---|

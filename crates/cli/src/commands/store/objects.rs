@@ -219,7 +219,7 @@ fn line(change: &ChangeRecord) -> Value {
     })
 }
 
-/// Returns stored bytes as JSON, or as text if they are none.
+/// Returns stored bytes as JSON, or as text if they are not JSON.
 pub(super) fn object(bytes: &[u8]) -> Value {
     let parsed = serde_json::from_slice(bytes);
     parsed.unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned()))

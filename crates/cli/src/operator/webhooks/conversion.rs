@@ -1,4 +1,4 @@
-//! The conversion of CRDs: by an operator on this machine, by a deployed one, or by nobody.
+//! The conversion of CRDs: by an operator on this machine, by a deployed one, or none.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceConversion, CustomResourceDefinition,
@@ -44,7 +44,7 @@ impl Conversions {
         Ok(())
     }
 
-    /// Points the CRDs back to what they pointed to before: to a Service, or to nothing.
+    /// Restores the previous conversion of the CRDs: by a Service, or none.
     pub(super) async fn restore(&mut self, client: &Client) -> Vec<(String, kube::Error)> {
         let mut failed = Vec::new();
         for (name, before) in std::mem::take(&mut self.0) {

@@ -26,8 +26,8 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Chooses an address, and writes a certificate for it to a directory.
-    pub(super) async fn prepare(directory: &Path) -> anyhow::Result<Self> {
+    /// Chooses an address, and writes a certificate for it and for a Service to a directory.
+    pub(super) async fn prepare(directory: &Path, service: Option<&str>) -> Result<Self, Error> {
         let wrong = |e: io::Error| Error::io("make", directory, &e);
         fs::create_dir_all(directory).map_err(wrong)?;
         let address = free_address().await.map_err(|e| {
@@ -36,7 +36,9 @@ impl Endpoint {
                 "stop a process that listens, and retry",
             )
         })?;
-        let made = SelfSigned::generate(["127.0.0.1", "localhost"], SystemTime::now())?;
+        let names = ["127.0.0.1", "localhost"].into_iter().chain(service);
+        let made = SelfSigned::generate(names, SystemTime::now())
+            .map_err(|e| Error::new(e, "check the name of the operator"))?;
         let written = made.write_to(directory);
         written.map_err(|e| Error::io("write", directory, &e))?;
         Ok(Self {
@@ -46,21 +48,26 @@ impl Endpoint {
         })
     }
 
-    /// Returns the flags that make the operator serve the endpoint.
-    pub(super) fn flags(&self) -> Vec<OsString> {
+    /// Returns the flags that make the operator serve the endpoint: those of `webhook` or of `apiserver`.
+    pub(super) fn flags(&self, server: &str) -> Vec<OsString> {
         vec![
-            "--webhook-bind-address".into(),
+            format!("--{server}-bind-address").into(),
             self.address.to_string().into(),
-            "--webhook-cert-path".into(),
+            format!("--{server}-cert-path").into(),
             self.directory.clone().into(),
         ]
+    }
+
+    /// Returns the authority of the certificate, as objects have it.
+    pub(super) fn ca_bundle(&self) -> ByteString {
+        ByteString(self.made.ca_pem.clone().into_bytes())
     }
 
     /// Returns the `clientConfig` for a path.
     pub(super) fn client_config(&self, path: &str) -> Value {
         json!({
             "url": format!("{SCHEME}{}{path}", self.address.port()),
-            "caBundle": ByteString(self.made.ca_pem.clone().into_bytes()),
+            "caBundle": self.ca_bundle(),
         })
     }
 

@@ -8,10 +8,12 @@
 //! | module | contents |
 //! |---|---|
 //! | `endpoint` | the address and its certificate |
+//! | `apis` | kinds that the operator serves itself |
 //! | `registration` | the webhook configurations |
 //! | `conversion` | the conversion of CRDs |
 //! | `probe` | whether the cluster can call this machine |
 
+mod apis;
 mod conversion;
 mod endpoint;
 mod probe;
@@ -23,16 +25,19 @@ use kube::Client;
 use kubewright_operator::Model;
 use kubewright_scaffold::Error;
 
+use apis::LocalApis;
+pub(crate) use apis::names as api_service_names;
 use conversion::Conversions;
 pub(crate) use conversion::{keep_deployed, reset_conversion};
-use endpoint::Endpoint;
-use registration::Registration;
+pub(crate) use endpoint::Endpoint;
+use registration::{Registration, prefix};
 
-use crate::cluster::refused;
+use crate::cluster::{apply::Outcome, refused};
 
-/// The webhooks of an operator on this machine.
+/// The webhooks of an operator on this machine, and the kinds that it serves itself.
 pub(crate) struct LocalWebhooks {
     client: Client,
+    apis: LocalApis,
     reach: Reach,
     conversions: Conversions,
     registration: Option<Registration>,
@@ -66,11 +71,12 @@ impl LocalWebhooks {
         directory: &Path,
     ) -> anyhow::Result<Self> {
         let reach = match cluster {
-            Whereabouts::ThisProcess => Reach::Yes(Endpoint::prepare(directory).await?),
-            Whereabouts::Here => Reach::Unknown(Endpoint::prepare(directory).await?),
+            Whereabouts::ThisProcess => Reach::Yes(Endpoint::prepare(directory, None).await?),
+            Whereabouts::Here => Reach::Unknown(Endpoint::prepare(directory, None).await?),
             Whereabouts::Elsewhere => Reach::No("it is not on this machine".to_owned()),
         };
         Ok(Self {
+            apis: LocalApis::new(client.clone(), directory.join("apiserver")),
             client,
             reach,
             conversions: Conversions::default(),
@@ -79,9 +85,9 @@ impl LocalWebhooks {
     }
 
     /// Points the CRDs of an operator to this machine, if it converts their objects, and returns the flags that make it serve
-    /// its webhooks. They are none if the cluster cannot call it.
+    /// its webhooks and its own kinds. They are none if the cluster cannot call it.
     pub(crate) async fn configure(&mut self, model: &mut Model) -> Result<Vec<OsString>, Error> {
-        if !model.serves_webhooks() {
+        if !model.is_called() {
             return Ok(Vec::new());
         }
         self.find_out().await;
@@ -92,7 +98,23 @@ impl LocalWebhooks {
         };
         let pointed = self.conversions.point(&self.client, model, endpoint).await;
         pointed.map_err(|e| refused("read the CRDs of the operator", &e))?;
-        Ok(endpoint.flags())
+        let mut flags = match model.serves_webhooks() {
+            true => endpoint.flags("webhook"),
+            false => Vec::new(),
+        };
+        flags.extend(self.apis.configure(model).await?);
+        Ok(flags)
+    }
+
+    /// Returns the endpoint of the kinds that the operator serves itself, if the cluster can call it.
+    pub(crate) fn apis_endpoint(&self) -> Option<&Endpoint> {
+        self.apis.endpoint()
+    }
+
+    /// Registers the kinds that an operator serves itself with the cluster, and returns the changes. The operator need
+    /// not be ready: its controllers may wait for these kinds.
+    pub(crate) async fn register_apis(&mut self, model: &Model) -> Result<Vec<Outcome>, Error> {
+        self.apis.register(model).await
     }
 
     /// Returns why the cluster cannot call this machine, if so.
@@ -136,6 +158,7 @@ impl LocalWebhooks {
         if let Reach::Unknown(endpoint) = &self.reach {
             probe::remove(&self.client, endpoint).await;
         }
+        failed.extend(self.apis.end().await);
         let restored = self.conversions.restore(&self.client).await;
         failed.extend(
             restored.into_iter().map(|(name, error)| {
@@ -177,7 +200,33 @@ pub(crate) fn names(model: &Model) -> String {
     names.join(", ")
 }
 
-/// Returns a note about webhooks that have yet to be called. There is none without webhooks.
+/// Returns the group versions that an operator serves itself, by the names of their APIServices.
+pub(crate) fn api_names(model: &Model) -> String {
+    apis::names(model).join(", ")
+}
+
+/// Returns a note about kinds that are not served yet; `None` if the operator serves no kinds itself.
+pub(crate) fn not_yet_served(model: &Model) -> Option<String> {
+    model.serves_aggregated_apis().then(|| {
+        format!(
+            "note: {} are served by the operator itself, once `kubewright deploy` has deployed it, and while `kubewright dev` or `run` \
+             runs it on the machine of the cluster",
+            api_names(model)
+        )
+    })
+}
+
+/// Returns a note about kinds that are not served, with the reason; `None` if the operator serves no kinds itself.
+pub(crate) fn not_served(model: &Model, why: &str) -> Option<String> {
+    model.serves_aggregated_apis().then(|| {
+        format!(
+            "note: the cluster does not serve {}: {why}",
+            api_names(model)
+        )
+    })
+}
+
+/// Returns a note about webhooks that are not called yet; `None` if there are no webhooks.
 pub(crate) fn not_yet_called(model: &Model) -> Option<String> {
     model.serves_webhooks().then(|| {
         format!(
@@ -188,7 +237,7 @@ pub(crate) fn not_yet_called(model: &Model) -> Option<String> {
     })
 }
 
-/// Returns a note about webhooks that a cluster does not call, and why. There is none without webhooks.
+/// Returns a note about webhooks that a cluster does not call, with the reason; `None` if there are no webhooks.
 pub(crate) fn not_called(model: &Model, why: &str) -> Option<String> {
     model.serves_webhooks().then(|| {
         let lost = match model.conversions.is_empty() {

@@ -31,7 +31,7 @@ const MAX_REVIEW: usize = 1 << 20;
 /// The label of the object that is reviewed.
 const LABEL: &str = "kubewright.dev/probe";
 
-/// The answer to a review, which comes back as part of an error.
+/// The response to a review, which is returned as part of an error.
 const CALLED: &str = "kubewright was called";
 
 /// Calls this machine through the cluster. Returns why that does not work, if so.

@@ -1,6 +1,6 @@
 //! [`Registration`]: the webhook configurations of an operator on this machine.
 //!
-//! They have names of their own, so those of a deployed operator stay as they are.
+//! They have their own names, so that those of a deployed operator are not changed.
 
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ fn name(prefix: &str, type_: &str) -> String {
 }
 
 /// Returns the name of an operator as part of the name of an object.
-fn prefix(operator: &str) -> String {
+pub(super) fn prefix(operator: &str) -> String {
     let lower = operator.to_ascii_lowercase();
     let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = lower.chars().map(allowed).take(40).collect();

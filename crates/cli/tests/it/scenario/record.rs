@@ -50,7 +50,7 @@ fn with_placeholders(line: &str) -> String {
 }
 
 #[test]
-fn what_varies_becomes_a_placeholder() {
+fn varying_values_become_placeholders() {
     assert_eq!(
         with_placeholders("a   1/1   5m2s   x"),
         "a   1/1   <age>   x"

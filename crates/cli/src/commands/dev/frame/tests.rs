@@ -18,6 +18,7 @@ fn screen() -> Screen {
     screen.show(DevEvent::Cluster {
         server: "https://127.0.0.1:6443".into(),
         flags: "--kubeconfig target/kubewright/kubeconfig".into(),
+        console: None,
     });
     screen.show(DevEvent::Running {
         pid: 77,

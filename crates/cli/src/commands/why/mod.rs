@@ -1,11 +1,15 @@
 //! `kubewright why`: explains the state of an object: conditions, owners, recent reconciles with their triggers, the
-//! next one, permissions that are missing, and Events.
+//! next one, permissions that are missing, and Events; on a server with a ledger also findings and history.
 
-use std::collections::BTreeMap;
+mod field;
+mod watch;
+
+use std::{collections::BTreeMap, time::Duration};
 
 use clap::Args;
 use k8s_openapi::{api::events::v1::Event, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use kube::{Api, Client, ResourceExt, api::ListParams, core::DynamicObject};
+use kubewright_ledger::{Finding, Moment, TimelineItem};
 use kubewright_rbac::{Advice, Permission, PolicyRule};
 use kubewright_scaffold::Error;
 use serde_json::{Value, json};
@@ -13,11 +17,15 @@ use serde_json::{Value, json};
 use crate::{
     cluster::{
         kinds::{Kind, Kinds},
+        ledger::{LedgerClient, LedgerQuery},
         object::{Located, ObjectArgs},
         refused,
     },
-    operator::endpoint::{
-        self, ControllerStatus, Controllers, KeyStatus, RunStatus, Trigger, operator_address,
+    operator::{
+        duration,
+        endpoint::{
+            self, ControllerStatus, Controllers, KeyStatus, RunStatus, Trigger, operator_address,
+        },
     },
     output::{Output, say},
 };
@@ -27,6 +35,9 @@ const DEEPEST: usize = 16;
 
 /// The number of recent runs that are shown.
 const RUNS: usize = 5;
+
+/// The number of changes, runs and refusals that are shown.
+const MOMENTS: usize = 20;
 
 /// The maximum number of Events that are searched.
 const EVENTS: u32 = 500;
@@ -39,6 +50,18 @@ pub(crate) struct Why {
     /// Address of the operator's debug endpoint [default: that of a running `kubewright dev`, or 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     operator: Option<String>,
+
+    /// Show only what happened in this time before now, e.g. 10m
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    since: Option<Duration>,
+
+    /// Then print what happens, until Ctrl-C; needs a server with a ledger
+    #[arg(short, long, conflicts_with = "field")]
+    watch: bool,
+
+    /// Explain this field only: who owns it, and who set it in which run, e.g. spec.replicas
+    #[arg(long, value_name = "PATH")]
+    field: Option<String>,
 
     #[command(flatten)]
     output: Output,
@@ -55,22 +78,65 @@ impl Why {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let (client, kinds) = self.object.connect().await?;
         let Located { kind, api, name } = self.object.locate(&client, &kinds)?;
+        if let Some(field) = &self.field {
+            let reference = self.object.reference(&client, kind)?;
+            return field::explain(&client, &reference, field, &self.output).await;
+        }
         let object = self.object.found(api.get_opt(name).await)?;
+        let reference = self.object.reference(&client, kind)?;
+        let since = self.since.map(|since| {
+            let since = jiff::SignedDuration::try_from(since).unwrap_or(jiff::SignedDuration::MAX);
+            let from = jiff::Timestamp::now().checked_sub(since);
+            from.unwrap_or(jiff::Timestamp::MIN).to_string()
+        });
+        let query = LedgerQuery::of(&reference).with("limit", MOMENTS);
+        let query = query.with_some("since", since);
+        let ledger = LedgerClient::new(&client).find("timeline", query).await?;
         let subjects = subjects(&client, &kinds, kind, &object).await?;
         let events = events(&client, &object).await?;
         let address = operator_address(self.operator.as_deref());
         let controllers = endpoint::controllers(&address).await;
         if self.output.is_json() {
-            return self.output.value(&described(
-                &object,
-                &subjects,
-                &events,
-                &address,
-                &controllers,
-            ));
+            let mut value = described(&object, &subjects, &events, &address, &controllers);
+            value["ledger"] = ledger.unwrap_or_default();
+            return self.output.value(&value);
         }
-        say(&page(&object, &subjects, &events, &address, &controllers))
+        let mut text = page(&object, &subjects, &events, &address, &controllers);
+        let has_ledger = ledger.is_some();
+        if let Some(ledger) = ledger {
+            text += &history(ledger)?;
+        }
+        say(&text)?;
+        match self.watch && has_ledger {
+            true => watch::follow(&client, &reference).await,
+            false => Ok(()),
+        }
     }
+}
+
+/// Returns the sections that the ledger adds: findings, refused requests and what happened, newest first.
+fn history(mut timeline: Value) -> anyhow::Result<String> {
+    let findings: Vec<Finding> = serde_json::from_value(timeline["findings"].take())?;
+    let items: Vec<TimelineItem> = serde_json::from_value(timeline["items"].take())?;
+    let mut text = String::new();
+    if !findings.is_empty() {
+        text += "\nFINDINGS\n";
+        text.extend(findings.iter().map(|it| format!("  {}\n", it.message)));
+    }
+    text += "\nHISTORY\n";
+    for item in items.iter().rev() {
+        text += &format!("  {item}\n");
+        if let Moment::Denial { denial } = &item.what
+            && let Some(rule) = &denial.rule
+        {
+            let lines = rule.declaration.lines();
+            text.extend(lines.map(|line| format!("    add {line}\n")));
+        }
+    }
+    if items.is_empty() {
+        text += "  nothing is recorded\n";
+    }
+    Ok(text)
 }
 
 /// Returns the object and its owners, nearest first.
@@ -173,7 +239,7 @@ fn missing_permissions(
     };
     let mut users = BTreeMap::<String, Vec<Permission>>::new();
     let mut note = |text: &str| {
-        if let Some((user, missing)) = Permission::of_refusal(text) {
+        if let Some((user, missing)) = Permission::of_denial(text) {
             users.entry(user).or_default().push(missing);
         }
     };
@@ -396,7 +462,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_denied_request_is_told_with_the_rule_to_add() {
+    fn a_denied_request_is_shown_with_the_rule_to_add() {
         let refusal = r#"error: ApiError: nodes is forbidden: User "system:serviceaccount:crew-system:crew-controller-manager" cannot list resource "nodes" in API group "" at the cluster scope"#;
         let controllers = Controllers {
             controllers: vec![ControllerStatus {
@@ -443,7 +509,25 @@ PERMISSIONS
     }
 
     #[test]
-    fn moments_are_told_to_the_millisecond() {
+    fn the_ledger_adds_findings_and_history() {
+        let timeline = json!({
+            "findings": [{"kind": "hotLoop", "severity": "error", "message": "captain runs default/ahab 9 times a second"}],
+            "items": [
+                {"time": "2026-01-01T00:00:00Z", "type": "change", "change": {
+                    "revision": 7, "change": "updated", "fieldManager": "captain", "run": "crew/captain/3",
+                    "summary": "spec.replicas 1 -> 3",
+                }},
+            ],
+        });
+        assert_eq!(
+            history(timeline).unwrap(),
+            "\nFINDINGS\n  captain runs default/ahab 9 times a second\n\nHISTORY\n  \
+             00:00:00.000  revision 7 by captain in run crew/captain/3: spec.replicas 1 -> 3\n"
+        );
+    }
+
+    #[test]
+    fn times_are_shown_to_the_millisecond() {
         let second = "2026-01-01T00:00:00";
         assert_eq!(moment(&format!("{second}Z")), format!("{second}.000Z"));
         assert_eq!(moment(&format!("{second}.1Z")), format!("{second}.100Z"));
