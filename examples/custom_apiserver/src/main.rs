@@ -2,8 +2,9 @@
 //!
 //! It serves:
 //! - `planets`, a computed kind that is never stored;
-//! - `observations`, a stored kind with all verbs, watches and server-side apply;
-//! - `planets/{name}/orbit`, a streaming subresource.
+//! - `observations`, a stored kind with all verbs, watches, server-side apply and protobuf;
+//! - `planets/{name}/orbit`, a stream that `kubectl get --raw` and the WebSocket of a browser can read;
+//! - `planets/{name}/radio`, standard streams as `pods/exec` has them, for the executors of client-go.
 //!
 //! Names, validation, printer columns and OpenAPI documents come from the Rust types.
 //!
@@ -19,9 +20,13 @@
 //! With flags it runs behind a cluster, whose API server forwards requests to the Service `sky-system/sky`:
 //!
 //! ```text
-//! cargo run -p custom_apiserver -- --kubeconfig ~/.kube/config --secure-port 8443
-//! kubectl get planets
+//! kubewright up &
+//! cargo run -p custom_apiserver -- --kubeconfig kubeconfig --secure-port 8443 &
+//! kubectl --kubeconfig kubeconfig get planets
 //! ```
+//!
+//! With `--kubeconfig`, the program creates the namespace and the Service, as an alias of this machine, which the API server
+//! must reach. In a pod, it needs a Service of its own.
 
 mod behind_cluster;
 #[cfg(test)]
@@ -30,21 +35,20 @@ mod tests;
 use std::{error::Error, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use http::{Request, Response};
-use kube::CustomResource;
+use kube::{CustomResource, ResourceExt};
 use kubewright::{
     Schema,
-    apiserver::{Body, registry::Connect, request::RequestContext},
+    apiserver::request::RequestContext,
     extension_apiserver::{
-        ExtensionServer, ExtensionServerBuilder, Kind, ListQuery, Listing, ServerFlags, Storage,
-        Verbs,
+        ExecSubresource, ExtensionServer, ExtensionServerBuilder, Kind, ListQuery, Listing,
+        LogStream, LogSubresource, ServerFlags, ServerStore, Storage, Verbs,
     },
-    machinery::{Status, gvk::GroupResource, status},
-    store::MemoryStore,
+    machinery::{Status, status},
+    streams::{Exec, ExecSession, Exit},
 };
 use serde::{Deserialize, Serialize};
+use tokio::io::AsyncWriteExt;
 
 /// A planet of the solar system.
 #[allow(clippy::duplicated_attributes)] // Two columns of the same type.
@@ -77,10 +81,10 @@ pub struct PlanetSpec {
 #[kube(printcolumn(name = "Planet", type_ = "string", json_path = ".spec.planet"))]
 pub struct ObservationSpec {
     /// The name of the planet.
-    #[schema(min_length = 1)]
+    #[schema(protobuf = 1, min_length = 1)]
     planet: String,
     /// The apparent magnitude: the brighter, the lower.
-    #[schema(minimum = -5, maximum = 20)]
+    #[schema(protobuf = 2, minimum = -5, maximum = 20)]
     magnitude: Option<f64>,
 }
 
@@ -119,35 +123,62 @@ impl Storage<Planet> for Planets {
     }
 }
 
-/// Streams a line for each quarter of the orbit.
+/// Streams a line for each quarter of the orbit, to `kubectl get --raw` as to the WebSocket of a browser.
 struct Orbit;
 
 #[async_trait]
-impl Connect for Orbit {
-    async fn connect(
-        &self,
-        _: &RequestContext,
-        name: &str,
-        _: Request<Body>,
-    ) -> Result<Response<Body>, Status> {
-        let planets = GroupResource::new("sky.example.com", "planets");
-        let found = PLANETS.into_iter().find(|(known, ..)| *known == name);
-        let (name, days, _) = found.ok_or_else(|| status::not_found(&planets, name))?;
-        let lines = stream::iter(1..=4u32).then(move |quarter| async move {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            let day = days * quarter / 4;
-            Ok(Bytes::from(format!(
-                "day {day:>3}: {name} is {quarter}/4 around\n"
-            )))
-        });
-        Ok(Response::new(Body::stream(lines)))
+impl LogSubresource<Planet> for Orbit {
+    async fn log(&self, _: &RequestContext, planet: Planet) -> Result<LogStream, Status> {
+        let (name, days) = (planet.name_any(), planet.spec.year_in_days);
+        Ok(Box::pin(stream::iter(1..=4u32).then(move |quarter| {
+            let line = format!(
+                "day {:>3}: {name} is {quarter}/4 around\n",
+                days * quarter / 4
+            );
+            async move {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Ok(line.into())
+            }
+        })))
+    }
+}
+
+/// A radio to a planet, as `kubectl exec` has one to a container: the planet repeats what it hears.
+struct Radio;
+
+#[async_trait]
+impl ExecSubresource<Planet> for Radio {
+    async fn exec(&self, _: &RequestContext, planet: Planet) -> Result<Arc<dyn Exec>, Status> {
+        Ok(Arc::new(Echo(planet.name_any())))
+    }
+}
+
+struct Echo(String);
+
+#[async_trait]
+impl Exec for Echo {
+    async fn exec(&self, session: ExecSession) -> Result<Exit, Status> {
+        let (Some(mut stdin), Some(mut stdout)) = (session.stdin, session.stdout) else {
+            return Err(status::bad_request("a radio needs stdin and stdout"));
+        };
+        while let Some(words) = stdin.chunk().await {
+            let answer = [format!("{}: ", self.0).as_bytes(), &words].concat();
+            if stdout.write_all(&answer).await.is_err() {
+                return Ok(Exit::code(1));
+            }
+        }
+        Ok(Exit::SUCCESS)
     }
 }
 
 fn kinds() -> ExtensionServerBuilder {
     ExtensionServer::builder()
-        .kind(Kind::computed(Planets).stream("orbit", Orbit))
-        .store::<Observation>(Arc::new(MemoryStore::new()))
+        .kind(
+            Kind::computed(Planets)
+                .log("orbit", Orbit)
+                .exec("radio", Radio),
+        )
+        .kind(Kind::<Observation>::stored_by_server().protobuf())
 }
 
 /// Completes when the program is interrupted.
@@ -162,7 +193,7 @@ async fn interrupted() {
 async fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|arg| arg.starts_with("--")) {
-        return behind_cluster::run(&ServerFlags::parse(&args)?).await;
+        return behind_cluster::run(&ServerFlags::parse(&args)?, interrupted()).await;
     }
     let address = args.first().map_or("127.0.0.1:8001", String::as_str);
     let listener = tokio::net::TcpListener::bind(address).await?;
@@ -170,6 +201,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "serving planets and observations at http://{}",
         listener.local_addr()?
     );
-    kinds().build()?.serve(listener, interrupted()).await;
+    let store = ServerStore::memory();
+    let server = kinds().default_store(store.store()).build()?;
+    tokio::select! {
+        () = server.serve(listener, interrupted()) => {}
+        () = store.maintain() => {}
+    }
     Ok(())
 }

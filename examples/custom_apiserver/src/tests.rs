@@ -16,9 +16,14 @@ async fn send(server: &ExtensionServer, request: Request<Body>) -> (u16, String)
     (code, String::from_utf8_lossy(&bytes).into_owned())
 }
 
+fn server() -> ExtensionServer {
+    let store = ServerStore::memory().store();
+    kinds().default_store(store).build().unwrap()
+}
+
 async fn get(path: &str) -> (u16, String) {
     let request = Request::get(path).body(Body::empty()).unwrap();
-    send(&kinds().build().unwrap(), request).await
+    send(&server(), request).await
 }
 
 #[tokio::test]
@@ -42,24 +47,24 @@ async fn planets_can_only_be_read() {
     assert_eq!(planets["verbs"], json!(["get", "list"]));
     let request = Request::delete(format!("{GROUP}/planets/mars"));
     let request = request.body(Body::empty()).unwrap();
-    assert_eq!(send(&kinds().build().unwrap(), request).await.0, 405);
+    assert_eq!(send(&server(), request).await.0, 405);
 }
 
 #[tokio::test]
-async fn custom_kinds_have_no_protobuf() {
-    for kind in ["planets", "observations"] {
+async fn kinds_with_numbered_fields_have_protobuf() {
+    for (kind, expected) in [("planets", 406), ("observations", 200)] {
         let request = Request::get(format!("{GROUP}/{kind}"))
             .header("accept", "application/vnd.kubernetes.protobuf")
             .body(Body::empty())
             .unwrap();
-        let (code, _) = send(&kinds().build().unwrap(), request).await;
-        assert_eq!(code, 406, "{kind}");
+        let (code, _) = send(&server(), request).await;
+        assert_eq!(code, expected, "{kind}");
     }
 }
 
 #[tokio::test]
 async fn observations_are_validated_and_stored() {
-    let server = kinds().build().unwrap();
+    let server = server();
     let path = format!("{GROUP}/namespaces/default/observations");
     for (magnitude, expected) in [(30.0, 422), (-4.0, 201)] {
         let observation = json!({
@@ -87,4 +92,15 @@ async fn the_orbit_of_a_planet_is_streamed() {
     assert_eq!(code, 200);
     assert_eq!(body.lines().count(), 4);
     assert!(body.ends_with("mars is 4/4 around\n"));
+}
+
+#[tokio::test]
+async fn the_radio_needs_an_upgrade() {
+    let (code, body) = get(&format!(
+        "{GROUP}/planets/mars/radio?stdin=true&stdout=true"
+    ))
+    .await;
+    assert_eq!(code, 400);
+    assert!(body.contains("Upgrade request required"), "{body}");
+    assert_eq!(get(&format!("{GROUP}/planets/pluto/radio")).await.0, 404);
 }

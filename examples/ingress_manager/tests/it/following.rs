@@ -84,7 +84,7 @@ async fn a_service_that_goes_takes_its_ingress_along() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_made_anew_gets_an_ingress_anew() {
+async fn a_recreated_service_gets_a_new_ingress() {
     let (target, running) = Target::with_controller().await;
     let first = target.create("web", true, 80).await;
     let before = target.leads_to("web", 80).await;
@@ -104,7 +104,7 @@ async fn a_service_that_is_made_anew_gets_an_ingress_anew() {
 }
 
 #[tokio::test]
-async fn what_changed_while_nobody_looked_is_made_up_for() {
+async fn changes_during_downtime_are_reconciled() {
     let (target, running) = Target::with_controller().await;
     for name in ["asks-no-more", "gone", "moved"] {
         target.create(name, true, 80).await;

@@ -11,7 +11,7 @@ fn candidate(target: &Target, identity: &str) -> Running {
 }
 
 #[tokio::test]
-async fn the_next_leader_goes_on_where_the_last_one_stopped() {
+async fn the_next_leader_continues_where_the_last_one_stopped() {
     let target = Target::start().await;
     let first = candidate(&target, "first");
     first.manager.elected().await;

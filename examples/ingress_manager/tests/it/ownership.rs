@@ -16,7 +16,7 @@ fn foreign(name: &str) -> Ingress {
 }
 
 #[tokio::test]
-async fn what_somebody_changes_is_put_right() {
+async fn changed_ingresses_are_restored() {
     let (target, running) = Target::with_controller().await;
     target.create("web", true, 80).await;
     target.leads_to("web", 80).await;
@@ -41,7 +41,7 @@ async fn what_somebody_changes_is_put_right() {
 }
 
 #[tokio::test]
-async fn what_somebody_deletes_is_made_again() {
+async fn deleted_ingresses_are_recreated() {
     let (target, running) = Target::with_controller().await;
     target.create("web", true, 80).await;
     let before = target.leads_to("web", 80).await;
@@ -56,7 +56,7 @@ async fn what_somebody_deletes_is_made_again() {
 }
 
 #[tokio::test]
-async fn what_others_add_is_kept() {
+async fn additions_of_others_are_kept() {
     let (target, running) = Target::with_controller().await;
     target.create("web", true, 80).await;
     target.leads_to("web", 80).await;
@@ -73,7 +73,7 @@ async fn what_others_add_is_kept() {
 }
 
 #[tokio::test]
-async fn an_ingress_of_somebody_else_is_left_alone_until_it_goes() {
+async fn an_ingress_of_another_owner_is_left_alone_until_it_is_deleted() {
     let (target, running) = Target::with_controller().await;
     let made = target.create_ingress(&foreign("web")).await;
     target.create("web", true, 80).await;
@@ -109,7 +109,7 @@ async fn an_ingress_of_another_controller_is_left_alone() {
 }
 
 #[tokio::test]
-async fn an_ingress_whose_owner_is_taken_off_is_let_go() {
+async fn an_ingress_without_its_owner_reference_is_released() {
     let (target, running) = Target::with_controller().await;
     target.create("web", true, 80).await;
     target.leads_to("web", 80).await;
@@ -123,7 +123,7 @@ async fn an_ingress_whose_owner_is_taken_off_is_let_go() {
 }
 
 #[tokio::test]
-async fn the_status_of_an_ingress_is_no_reason_to_write() {
+async fn a_status_change_of_an_ingress_causes_no_write() {
     let (target, running) = Target::with_controller().await;
     target.create("web", true, 80).await;
     target.leads_to("web", 80).await;

@@ -61,12 +61,12 @@ async fn an_app_has_a_deployment_a_service_an_ingress_and_a_config_map() {
 
 #[tokio::test(start_paused = true)]
 async fn an_app_is_ready_when_its_pods_are() {
-    let (cluster, _) = start().await;
+    let cluster = start_with_a_slow_node().await;
     run(&cluster, &app("shop")).await;
     let ready = ready_condition(&cluster, "shop").await;
     assert_eq!((&*ready.status, &*ready.reason), ("False", "Progressing"));
 
-    set_ready(cluster.client(), "shop", 2).await;
+    cluster.time().advance(Duration::from_secs(60)).await;
     cluster.settled().await.unwrap();
     let app = api::<WebApp>(&cluster).get("shop").await.unwrap();
     let status = app.status.unwrap();
@@ -76,14 +76,40 @@ async fn an_app_is_ready_when_its_pods_are() {
     let ready = status.conditions.find("Ready").unwrap();
     assert_eq!(ready.message, "2 of 2 replicas are ready");
     assert_eq!(ready.observed_generation, app.metadata.generation);
+    let deployment = api::<Deployment>(&cluster).get("shop").await.unwrap();
+    assert_eq!(deployment.status.unwrap().available_replicas, Some(2));
 
     let events = api::<Event>(&cluster)
         .list(&ListParams::default())
         .await
         .unwrap();
-    let mut reasons: Vec<_> = events.iter().filter_map(|e| e.reason.clone()).collect();
+    let about_apps = events.iter().filter(|event| {
+        let about = event.regarding.as_ref();
+        about.is_some_and(|about| about.kind.as_deref() == Some("WebApp"))
+    });
+    let mut reasons: Vec<_> = about_apps.filter_map(|e| e.reason.clone()).collect();
     reasons.sort();
     assert_eq!(reasons, ["Available", "Progressing"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_app_whose_pods_crash_is_not_ready() {
+    let cluster = start_with_a_slow_node().await;
+    run(&cluster, &app("shop")).await;
+    cluster.time().advance(Duration::from_secs(60)).await;
+    cluster.settled().await.unwrap();
+    assert_eq!(ready_condition(&cluster, "shop").await.status, "True");
+
+    // The new image crashes, and a rollout keeps the old pods.
+    let images = cluster.nodes().unwrap().images();
+    images.register("broken", Behavior::exits(1));
+    change(&cluster, "shop", json!({"image": "broken:2"})).await;
+    assert_eq!(ready_condition(&cluster, "shop").await.status, "True");
+
+    // Without pods that run, it is not ready.
+    change(&cluster, "shop", json!({"replicas": 4})).await;
+    let ready = ready_condition(&cluster, "shop").await;
+    assert_eq!((&*ready.status, &*ready.reason), ("False", "Progressing"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -150,12 +176,10 @@ async fn a_changed_secret_rolls_the_apps_that_use_it_and_no_others() {
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_secret_is_reported_and_waited_for() {
-    let (cluster, _) = start().await;
+    let cluster = operator().start_test_with_nodes(1).await.unwrap();
     let mut user = app("shop");
     user.spec.secret = Some("keys".to_owned());
     run(&cluster, &user).await;
-    set_ready(cluster.client(), "shop", 2).await;
-    cluster.settled().await.unwrap();
     assert_eq!(
         ready_condition(&cluster, "shop").await.reason,
         "SecretMissing"
@@ -167,7 +191,7 @@ async fn a_missing_secret_is_reported_and_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_others_change_is_restored() {
+async fn changes_of_others_are_reverted() {
     let (cluster, _) = start().await;
     run(&cluster, &app("shop")).await;
     let services = api::<Service>(&cluster);

@@ -42,7 +42,7 @@ async fn an_outage_is_survived() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_of_somebody_else_is_not_taken_over() {
+async fn objects_of_other_owners_are_not_taken_over() {
     let (cluster, _) = start().await;
     let mut other = app("other");
     other.spec.host = None;

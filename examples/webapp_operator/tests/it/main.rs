@@ -7,9 +7,11 @@ mod time;
 mod validation;
 mod versions;
 
-use k8s_openapi::{api::apps::v1::Deployment, apimachinery::pkg::apis::meta::v1::Condition};
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{
-    Api, Client,
+    Api,
     api::{Patch, PostParams},
     core::NamespaceResourceScope,
 };
@@ -17,7 +19,7 @@ use kubewright::{
     controller::Object,
     operator::{Operator, OperatorCluster},
     prelude::*,
-    testing::TestCluster,
+    testing::{Behavior, Nodes, TestCluster},
 };
 use serde_json::{Value, json};
 use webapp_operator::{
@@ -34,16 +36,28 @@ fn operator() -> Operator {
     })
 }
 
-/// The operator on a new cluster, with DNS records that the test can read.
+/// The operator on a new cluster without nodes, with DNS records that the test can read.
 async fn start() -> (OperatorCluster, Dns) {
     let dns = Dns::default();
-    let records = dns.clone();
-    let operator = Operator::new("webapp", |operator| {
+    let operator = with_records(dns.clone());
+    (operator.start_test().await.unwrap(), dns)
+}
+
+/// The operator on a new cluster with a node, where the pods of apps start after a minute.
+async fn start_with_a_slow_node() -> OperatorCluster {
+    let nodes = Nodes::new(1);
+    let slow = Behavior::runs().starts_after(Duration::from_secs(60));
+    nodes.images().register("shop", slow);
+    let operator = with_records(Dns::default());
+    operator.start_test_with_nodes(nodes).await.unwrap()
+}
+
+fn with_records(records: Dns) -> Operator {
+    Operator::new("webapp", |operator| {
         webapp_operator::api::register(operator);
         let ingress_class = "public".to_owned();
         controller::register(operator, Flags { ingress_class }, records);
-    });
-    (operator.start_test().await.unwrap(), dns)
+    })
 }
 
 fn app(name: &str) -> WebApp {
@@ -82,18 +96,6 @@ async fn change(cluster: &TestCluster, name: &str, spec: Value) {
         .await;
     patched.unwrap();
     cluster.settled().await.unwrap();
-}
-
-/// Reports pods as ready. There are no nodes on a test cluster.
-async fn set_ready(client: Client, name: &str, replicas: i32) {
-    let deployments: Api<Deployment> = Api::default_namespaced(client);
-    let status = json!({"status": {
-        "replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas,
-    }});
-    let patched = deployments
-        .patch_status(name, &Default::default(), &Patch::Merge(status))
-        .await;
-    patched.unwrap();
 }
 
 async fn ready_condition(cluster: &TestCluster, name: &str) -> Condition {

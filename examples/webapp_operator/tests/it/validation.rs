@@ -38,7 +38,7 @@ async fn an_image_is_enough() {
 }
 
 #[tokio::test]
-async fn what_cannot_run_is_rejected_with_the_field() {
+async fn invalid_apps_are_rejected_with_the_field() {
     let cluster = cluster().await;
     for (spec, field) in [
         (json!({}), "spec.image"),
