@@ -13,6 +13,7 @@ const LEFT_OUT: &str = "
 
 - Authentication: OpenID Connect, webhooks, and the file of `--authentication-config`. `TokenAuthenticator` and `Authenticator` are
   the traits for authenticators of one's own.
+- Client certificates of version 1 of X.509: the TLS handshake fails.
 - Authorization: the modes `ABAC` and `Webhook`, and the file of `--authorization-config`. `Authorizer` is the trait for
   authorizers of one's own.
 - Certificates: trust bundles and the certificates of pods are stored and nothing acts on them.
@@ -22,7 +23,18 @@ const LEFT_OUT: &str = "
   ready endpoints, credentials from a kubeconfig and static manifests are not read, and a service `kubernetes` is no way back into the
   server. Of several denials the first in order is answered. What a webhook changes about the options of a connect is not used.
 - Flow control: queuing, seats, borrowing and the `/debug/api_priority_and_fairness` pages. Requests are matched and answers name their
-  flow, but nothing is limited: a server in a test has no load to share out. Objects that are deleted or changed are not restored.
+  flow, but no flow is limited. The requests in flight are, as in kube-apiserver without priority and fairness. The flow
+  schemas and priority levels of a new cluster are restored when they are deleted or changed.
+- Deprecated versions are served without the audit annotation `k8s.io/removed-release`.
+- Controllers: attaching of volumes, claims of devices (`resource.k8s.io`), load balancers and routes of clouds, storage version
+  migration, and the hints of `service.kubernetes.io/topology-mode`. `trafficDistribution` gives hints.
+- Scheduler: zone labels and limits of volumes, `ReadWriteOncePod`, storage capacity, claims of devices, groups of pods, extenders
+  and profiles.
+- Autoscalers read `metrics.k8s.io`, `custom.metrics.k8s.io` and `external.metrics.k8s.io`, but only the first is served by the
+  cluster itself.
+- Nodes: containers run functions, or scripts of a small shell; images have no programs. Limits of CPU and memory are not enforced,
+  usage is scripted. Nodes have IPv4 addresses only, and neither device plugins, static pods, graceful shutdown nor checkpoints.
+  Network policies are stored, and every pod reaches every other one. The size of a terminal is accepted, and commands do not see it.
 ";
 
 /// Formats the report on all comparisons.

@@ -328,7 +328,7 @@ mod tests {
     use super::Normal;
 
     #[test]
-    fn what_repeats_keeps_its_number() {
+    fn repeated_values_keep_their_number() {
         let mut normal = Normal::new("here");
         let seen = normal.value(&json!({
             "a": "2026-01-02T03:04:05Z", "b": "2026-01-02T03:04:06.5Z", "c": "at 2026-01-02T03:04:05Z in here",
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_request_says_stays() {
+    fn values_of_the_request_are_kept() {
         let mut normal = Normal::new("here");
         normal.given(r#"{"clusterIP":"10.0.0.7","t":"2024-01-01T00:00:00Z","nodePort":30007}"#);
         let object =

@@ -21,7 +21,7 @@ macro_rules! areas {
     };
 }
 
-areas! { access admission apply cluster core flow identity managers network patch policy signing storage webhooks workloads }
+areas! { access admission aggregation apply cluster core flow identity managers network patch policy signing storage webhooks workloads }
 
 macro_rules! projects {
     ($($test:ident: $project:literal;)*) => {
