@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_loses_an_object_scores_nothing() {
+    fn losing_an_object_scores_nothing() {
         let mut turns = 0;
         let section = held(
             3,
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_breaks_off_is_named_and_the_others_go_on() {
+    fn a_peer_that_fails_is_named_and_the_others_continue() {
         let section = held(
             2,
             vec![

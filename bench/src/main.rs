@@ -16,6 +16,9 @@
 //! | `wire` | the client of the load generator: the parts of HTTP/1.1 over TLS that a load needs |
 //! | `load`, `requests` | connections that send one request after another; the bytes of requests |
 
+// The derive refers to `::kubewright`.
+extern crate kubewright_resource as kubewright;
+
 mod cases;
 mod contest;
 mod endpoint;
@@ -72,6 +75,8 @@ struct Arguments {
     peer_etcd: Option<PathBuf>,
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
+    #[arg(long, value_name = "MS")]
+    added_sync_latency: Option<f64>,
     #[arg(long)]
     check: bool,
     #[arg(long)]
@@ -153,6 +158,7 @@ fn bench(arguments: &Arguments, here: &Path) -> anyhow::Result<Bench> {
     Ok(Bench {
         quick: arguments.quick,
         rounds: arguments.rounds,
+        added_sync_latency: arguments.added_sync_latency,
         server: match &arguments.server {
             Some(path) => path.clone(),
             None => server::beside_this_program()?,

@@ -141,6 +141,11 @@ pub(crate) fn hole() -> String {
     format!("map-{HOLE}")
 }
 
+/// Returns a name that begins with a word, with a placeholder for its number.
+pub(crate) fn numbered_name(word: &str) -> String {
+    format!("{word}-{HOLE}")
+}
+
 /// Returns the name of the numbered Deployment, with a placeholder.
 pub(crate) fn deployment_hole() -> String {
     format!("web-{HOLE}")

@@ -4,7 +4,7 @@
 use std::{
     env, fs,
     io::{BufRead, BufReader},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
@@ -69,26 +69,55 @@ impl Server {
         Self::ours_in(Begun::new()?, program, arguments)
     }
 
-    /// Starts ours with a data directory.
-    pub(crate) fn ours_on_disk(program: &Path) -> anyhow::Result<Self> {
-        let begun = Begun::new()?;
-        let data = begun.folder.join("data").display().to_string();
-        Self::ours_in(begun, program, &["--data-dir", &data])
+    /// Starts ours with all controllers, the scheduler and simulated nodes.
+    pub(crate) fn ours_with_nodes(program: &Path, nodes: usize) -> anyhow::Result<Self> {
+        let nodes = nodes.to_string();
+        Self::started(
+            Begun::new()?,
+            program,
+            &["--profile", "full", "--nodes", &nodes],
+        )
     }
 
-    fn ours_in(mut begun: Begun, program: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
+    /// Starts ours with a data directory.
+    /// With a latency in milliseconds, every sync takes so much longer.
+    pub(crate) fn ours_on_disk(program: &Path, latency: Option<f64>) -> anyhow::Result<Self> {
+        let begun = Begun::new()?;
+        let data = begun.folder.join("data").display().to_string();
+        let latency = latency.map(|latency| latency.to_string());
+        let mut arguments = vec!["--data-dir", &data];
+        if let Some(latency) = &latency {
+            arguments.extend(["--added-sync-latency", latency]);
+        }
+        Self::ours_in(begun, program, &arguments)
+    }
+
+    /// Starts an etcd that does not wait for the disk, and ours on it.
+    pub(crate) fn ours_in_etcd(program: &Path, programs: &PeerPrograms) -> anyhow::Result<Self> {
+        let mut begun = Begun::new()?;
+        let [client, peer, _] = free_ports()?;
+        let (mut etcd, clients) = etcd(&begun, programs, &["--unsafe-no-fsync"], [client, peer]);
+        begun.spawn(&mut etcd)?;
+        let began = Instant::now();
+        while TcpStream::connect(("127.0.0.1", client)).is_err() {
+            ensure!(began.elapsed() < PATIENCE, "etcd did not become ready");
+            thread::sleep(LOOK);
+        }
+        Self::ours_in(begun, program, &["--etcd-servers", &clients])
+    }
+
+    /// Starts the API server alone, like its peer: no built-in controllers.
+    fn ours_in(begun: Begun, program: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
+        let alone = ["--controllers", "none"];
+        let arguments: Vec<&str> = alone.iter().chain(arguments).copied().collect();
+        Self::started(begun, program, &arguments)
+    }
+
+    fn started(mut begun: Begun, program: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
         let kubeconfig = begun.folder.join("kubeconfig");
         let mut command = Command::new(program);
         command
-            // The API server alone, like its peer: no built-in controllers.
-            .args([
-                "up",
-                "--controllers",
-                "none",
-                "--listen",
-                "127.0.0.1:0",
-                "--kubeconfig",
-            ])
+            .args(["up", "--listen", "127.0.0.1:0", "--kubeconfig"])
             .arg(&kubeconfig)
             .args(arguments)
             .stdout(Stdio::piped());
@@ -122,19 +151,7 @@ impl Server {
         let key = rcgen::KeyPair::generate()?;
         fs::write(file("key.pem"), key.serialize_pem())?;
         fs::write(file("key.pub"), key.public_key_pem())?;
-        let (clients, peers) = (
-            format!("http://127.0.0.1:{client}"),
-            format!("http://127.0.0.1:{peer}"),
-        );
-        let mut etcd = Command::new(&programs.etcd);
-        etcd.args(["--name=bench", "--log-level=error"])
-            .args(of_etcd)
-            .arg(format!("--data-dir={}", file("etcd")))
-            .arg(format!("--listen-client-urls={clients}"))
-            .arg(format!("--advertise-client-urls={clients}"))
-            .arg(format!("--listen-peer-urls={peers}"))
-            .arg(format!("--initial-advertise-peer-urls={peers}"))
-            .arg(format!("--initial-cluster=bench={peers}"));
+        let (mut etcd, clients) = etcd(&begun, programs, of_etcd, [client, peer]);
         let mut apiserver = Command::new(&programs.apiserver);
         apiserver
             .args(["--bind-address=127.0.0.1", "--authorization-mode=RBAC"])
@@ -157,7 +174,7 @@ impl Server {
         );
         let endpoint = Endpoint::from_kubeconfig(&kubeconfig)?;
         let began = Instant::now();
-        begun.spawn(etcd.stdout(Stdio::null()).stderr(Stdio::null()))?;
+        begun.spawn(&mut etcd)?;
         begun.spawn(apiserver.stdout(Stdio::null()).stderr(Stdio::null()))?;
         while !is_ready(&endpoint) {
             for child in &mut begun.children {
@@ -170,6 +187,30 @@ impl Server {
         }
         begun.ready(&kubeconfig, began.elapsed())
     }
+}
+
+/// Returns the command of an etcd on two ports, for clients and for peers, and its URL.
+fn etcd(
+    begun: &Begun,
+    programs: &PeerPrograms,
+    more: &[&str],
+    [client, peer]: [u16; 2],
+) -> (Command, String) {
+    let clients = format!("http://127.0.0.1:{client}");
+    let peers = format!("http://127.0.0.1:{peer}");
+    let data = begun.folder.join("etcd").display().to_string();
+    let mut etcd = Command::new(&programs.etcd);
+    etcd.args(["--name=bench", "--log-level=error"])
+        .args(more)
+        .arg(format!("--data-dir={data}"))
+        .arg(format!("--listen-client-urls={clients}"))
+        .arg(format!("--advertise-client-urls={clients}"))
+        .arg(format!("--listen-peer-urls={peers}"))
+        .arg(format!("--initial-advertise-peer-urls={peers}"))
+        .arg(format!("--initial-cluster=bench={peers}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    (etcd, clients)
 }
 
 impl Server {

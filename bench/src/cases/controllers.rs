@@ -32,7 +32,7 @@ impl Program {
         peer::run(&mut self.command, self.limit)
     }
 
-    /// Starts the program, which works until it is told to finish.
+    /// Starts the program, which works until it is asked to finish.
     pub(super) fn start(mut self) -> anyhow::Result<Running> {
         Running::start(&mut self.command)
     }

@@ -11,7 +11,7 @@ pub(crate) const CASE: Case = Case {
     name: "leader",
     title: "graceful hand-over of leadership",
     what: "Two managers of one process compete for a Lease with the usual times (15 s, 10 s, 2 s), and give it back at the end. The one \
-           that leads is told to stop: the time until the other has started what needs to lead. Again and again, at different \
+           that leads is asked to stop: the time until the other has started what needs to lead. Again and again, at different \
            moments between two renewals; the median, and the longest. Never may both lead.",
     run,
 };

@@ -6,6 +6,7 @@
 //! kube-apiserver, with `servers`.
 
 mod admission;
+mod aggregation;
 mod apply;
 mod cel;
 mod controller_hello;
@@ -16,8 +17,11 @@ mod create_durable;
 mod custom_definitions;
 mod custom_resources;
 mod custom_start;
+mod data_directory;
 mod deployments;
 mod documents;
+mod durable_reads;
+mod etcd;
 mod forms;
 mod get;
 mod growth;
@@ -27,6 +31,7 @@ mod informer_handlers;
 mod informer_modes;
 mod informer_scale;
 mod leader;
+mod ledger;
 mod list;
 mod list_forms;
 mod list_pages;
@@ -44,6 +49,7 @@ mod watch;
 mod watch_many;
 mod webhooks;
 mod widgets;
+mod workloads;
 mod workqueue;
 
 use std::{future::Future, path::PathBuf, time::Duration};
@@ -75,6 +81,8 @@ pub(crate) struct Bench {
     pub(crate) quick: bool,
     /// The number of rounds, if it was given.
     pub(crate) rounds: Option<usize>,
+    /// Milliseconds that are added to every sync of ours.
+    pub(crate) added_sync_latency: Option<f64>,
     /// The path of our `kubewright`.
     pub(crate) server: PathBuf,
     /// The paths of kube-apiserver and etcd, if they were given.
@@ -83,7 +91,7 @@ pub(crate) struct Bench {
 }
 
 /// All cases in the order of the document.
-pub(crate) const ALL: [Case; 35] = [
+pub(crate) const ALL: [Case; 41] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,
@@ -97,6 +105,10 @@ pub(crate) const ALL: [Case; 35] = [
     start::CASE,
     create::CASE,
     create_durable::CASE,
+    durable_reads::CASE,
+    data_directory::CASE,
+    ledger::CASE,
+    etcd::CASE,
     deployments::CASE,
     apply::CASE,
     get::CASE,
@@ -118,6 +130,8 @@ pub(crate) const ALL: [Case; 35] = [
     webhooks::CASE,
     admission::CASE,
     policies::CASE,
+    aggregation::CASE,
+    workloads::CASE,
     tool::CASE,
 ];
 

@@ -141,6 +141,8 @@ pub(super) enum Keeping {
     InMemory,
     /// On disk: what is acknowledged is durable.
     OnDisk,
+    /// Both in an etcd of their own that does not wait for the disk.
+    InEtcd,
 }
 
 /// Lets ours and kube-apiserver take turns, in memory. See [`contest_of`].
@@ -180,10 +182,15 @@ pub(super) fn contest_of<S>(
             measured(&server.endpoint, || in_time(turn(&server.endpoint, state)))
         })
     };
-    let ours = bench.server.clone();
+    let (ours, programs) = (bench.server.clone(), bench.apiserver.clone());
+    let latency = bench.added_sync_latency;
     let start_ours = move || match keeping {
         Keeping::InMemory => Server::ours(&ours),
-        Keeping::OnDisk => Server::ours_on_disk(&ours),
+        Keeping::OnDisk => Server::ours_on_disk(&ours, latency),
+        Keeping::InEtcd => {
+            let programs = programs.as_ref().context("no etcd given (--peer-etcd)")?;
+            Server::ours_in_etcd(&ours, programs)
+        }
     };
     let ours = side(OURS, Box::new(start_ours));
     let peer = match bench.apiserver.clone() {
@@ -194,7 +201,7 @@ pub(super) fn contest_of<S>(
                 }
             }
             let start_peer = move || match keeping {
-                Keeping::InMemory => Server::peer(&programs),
+                Keeping::InMemory | Keeping::InEtcd => Server::peer(&programs),
                 Keeping::OnDisk => Server::peer_on_disk(&programs),
             };
             let peer = side(PEER, Box::new(start_peer));
@@ -220,7 +227,7 @@ fn version(program: &std::path::Path) -> Option<(String, String)> {
 }
 
 /// Runs a turn, and records the resources of the server.
-fn measured(
+pub(super) fn measured(
     endpoint: &Endpoint,
     turn: impl FnOnce() -> anyhow::Result<Sample>,
 ) -> anyhow::Result<Sample> {

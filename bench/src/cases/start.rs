@@ -25,7 +25,8 @@ pub(crate) const CASE: Case = Case {
     what: "Starts the server: from before the process is made until it is ready (ours says so, of kube-apiserver `/readyz` is \
            asked every 20 ms), and until `/readyz` has been answered over a new TLS connection. Memory at rest is resident \
            memory one second later, of all processes. TestCluster: `TestCluster::start()`, a client, one ConfigMap created, on \
-           one thread of a new process: the first time, and the median of 20 further times; with RBAC, the median of 20 times. \
+           one thread of a new process: the first time, and the median of 20 further times; with RBAC, and with workloads and two \
+           nodes until those are ready, the median of 20 times. \
            Ours has RBAC, and creates all roles and bindings of a new cluster, except where it allows everything.",
     run,
 };
@@ -78,6 +79,12 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
         Row::cost("warm", "TestCluster, further ones", "ms").at_most(20.0),
         Row::cost("warm_rbac", "TestCluster with RBAC, further ones", "ms").at_most(22.0),
         Row::cost("rbac", "TestCluster, RBAC alone", "ms").at_most(2.0),
+        Row::cost(
+            "workloads",
+            "TestCluster with all controllers and two nodes",
+            "ms",
+        )
+        .at_most(50.0),
     ];
     let program = bench.server.clone();
     let open = Contestant::new(OPEN, move || {

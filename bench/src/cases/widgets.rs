@@ -47,6 +47,11 @@ pub(super) fn definition(number: usize) -> String {
 
 /// Returns an object of about 4 KB of the definition with a number.
 pub(super) fn object(number: usize, name: &str) -> String {
+    object_of(&format!("{GROUP}/v1"), &format!("Widget{number}"), name)
+}
+
+/// Returns such an object of any kind.
+pub(super) fn object_of(api_version: &str, kind: &str, name: &str) -> String {
     let settings: Vec<Value> = (0..42)
         .map(|n| {
             json!({
@@ -58,8 +63,8 @@ pub(super) fn object(number: usize, name: &str) -> String {
     let ports = [("http", 8080), ("https", 8443), ("metrics", 9090)];
     let ports = ports.map(|(name, port)| json!({"name": name, "port": port, "protocol": "TCP"}));
     json!({
-        "apiVersion": format!("{GROUP}/v1"),
-        "kind": format!("Widget{number}"),
+        "apiVersion": api_version,
+        "kind": kind,
         "metadata": {"name": name, "labels": {"app": "bench", "tier": "front"}},
         "spec": {
             "replicas": 3, "minReplicas": 1, "maxReplicas": 5, "mode": "Rolling",

@@ -2,17 +2,21 @@
 //!
 //! | role | purpose |
 //! |---|---|
+//! | `aggregation` | serves typed kinds behind a cluster |
 //! | `replay` | serves pods to informers |
 //! | `informer` | our informer on these pods |
 //! | `reading` | reads the same bytes and discards them: the lower limit for any informer |
+//! | `store` | the durable store without a server |
 //! | `workqueue` | our work queue |
 //! | `test-cluster` | the embedded server, as tests start it |
 //!
-//! All except `replay` print one line of JSON, as the peers do. Managers and controllers are in a separate program,
+//! All except the first two print one line of JSON, as the peers do. Managers and controllers are in a separate program,
 //! `bench/operator`.
 
+pub(crate) mod aggregation;
 pub(crate) mod informer;
 mod reading;
+pub(crate) mod store;
 mod test_cluster;
 mod workqueue;
 
@@ -42,9 +46,11 @@ pub(crate) fn play() -> Option<anyhow::Result<()>> {
     let role = arguments.next().unwrap_or_default();
     let argument = arguments.next().unwrap_or_default();
     let sample = match role.as_str() {
+        "aggregation" => return Some(aggregation::serve(&argument)),
         "replay" => return Some(replay::serve()),
         "informer" => informer::run(&argument),
         "reading" => reading::run(&argument),
+        "store" => store::run(&argument),
         "workqueue" => workqueue::run(&argument),
         "test-cluster" => test_cluster::run(&argument),
         other => Err(anyhow::anyhow!("no role {other:?}")),

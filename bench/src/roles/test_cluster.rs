@@ -25,7 +25,20 @@ pub(super) fn run(count: &str) -> anyhow::Result<Sample> {
     add("warm", open);
     add("warm_rbac", closed);
     add("rbac", closed - open);
+    let full = || TestCluster::builder().workloads().nodes(2);
+    let times = (0..count).map(|_| started(full()));
+    let times: Vec<f64> = times.collect();
+    add("workloads", median(&times).unwrap_or(f64::NAN));
     Ok(sample)
+}
+
+/// Returns the time until a cluster has started, in milliseconds.
+fn started(cluster: TestClusterBuilder) -> f64 {
+    crate::cases::on_one_thread(async {
+        let began = Instant::now();
+        let _cluster = cluster.start().await;
+        began.elapsed().as_secs_f64() * 1e3
+    })
 }
 
 /// The time in milliseconds.

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_an_error() {
+    fn malformed_responses_are_errors() {
         for text in ["SSH-2.0-x\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"] {
             assert!(Answer::new().feed(text.as_bytes(), &mut |_| {}).is_err());
         }
