@@ -13,6 +13,9 @@
 //! | `credentials` | `credentials`: tokens and certificates |
 //! | `cel` | `cel` |
 //! | `schemas` | `schemas` |
+//! | `stores` | `store-log`, `store-files`, `store-directory`: what a data directory has |
+//! | `etcd` | `etcd-snapshot`, and `etcd-messages`: what etcd and its snapshot files have |
+//! | `reviews` | `audit-policy`, `webhook-reviews` |
 //! | `requests` | `requests`: one or several requests to a whole server |
 //! | `connection` | `connection`: bytes on a socket of a whole server |
 //!
@@ -26,11 +29,14 @@ mod cel;
 mod connection;
 mod credentials;
 mod documents;
+mod etcd;
 mod parts;
 mod patches;
 mod requests;
+mod reviews;
 mod schemas;
 mod selectors;
+mod stores;
 mod tokens;
 
 /// A fuzz target.
@@ -91,6 +97,34 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "schemas",
         run: schemas::schemas,
+    },
+    Target {
+        name: "store-log",
+        run: kubewright_store_durable::fuzzing::log,
+    },
+    Target {
+        name: "store-files",
+        run: kubewright_store_durable::fuzzing::files,
+    },
+    Target {
+        name: "store-directory",
+        run: stores::directory,
+    },
+    Target {
+        name: "etcd-snapshot",
+        run: etcd::snapshots,
+    },
+    Target {
+        name: "etcd-messages",
+        run: kubewright_store_etcd::fuzzing::messages,
+    },
+    Target {
+        name: "audit-policy",
+        run: reviews::policy,
+    },
+    Target {
+        name: "webhook-reviews",
+        run: reviews::review,
     },
     Target {
         name: "requests",

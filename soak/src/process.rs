@@ -39,7 +39,14 @@ impl ServerProcess {
         fs::create_dir_all(&directory)?;
         let path = directory.join("kubeconfig");
         let child = Command::new(program)
-            .args(["up", "--listen", "127.0.0.1:0", "--kubeconfig"])
+            .args([
+                "up",
+                "--profile",
+                "bare",
+                "--listen",
+                "127.0.0.1:0",
+                "--kubeconfig",
+            ])
             .arg(&path)
             .stdout(Stdio::null())
             .spawn()
