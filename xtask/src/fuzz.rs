@@ -29,8 +29,14 @@ const MEMORY: &str = "-rss_limit_mb=2048";
 /// The most time for one input, in seconds.
 const TIMEOUT: &str = "-timeout=20";
 
-/// The largest input, in bytes.
-const LONGEST: &str = "-max_len=8192";
+/// The largest input, in bytes. Whole documents and requests need more than the default of libFuzzer to reach limits.
+fn longest(target: &str) -> &'static str {
+    match target {
+        "json" | "yaml" | "protobuf" | "requests" | "connection" | "schemas" | "etcd-messages"
+        | "webhook-reviews" => "-max_len=131072",
+        _ => "-max_len=8192",
+    }
+}
 
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -110,7 +116,7 @@ fn fuzz(root: &Path, program: &Path, target: &str, minutes: u64) -> anyhow::Resu
         .args([
             MEMORY,
             TIMEOUT,
-            LONGEST,
+            longest(target),
             "-print_final_stats=1",
             "-verbosity=1",
         ])

@@ -12,7 +12,6 @@ mod pod_security;
 mod public_api;
 mod soak;
 mod tidy;
-mod unused;
 
 use std::process::ExitCode;
 
@@ -24,14 +23,13 @@ Tasks:
   bench [OPTIONS]        Measure Kubewright and its peers and write BENCHMARKS.md (see bench --help)
   codegen [--check]      Write the generated tables, or compare them with the files
   conformance [OPTIONS]  Compare a server with recorded answers of kube-apiserver (see conformance/README.md)
-  deps                   Check licences, sources and duplicate versions of all dependencies
+  deps                   Check licences, sources, duplicate versions and uses of all dependencies
   features               Build every crate without features, and with each feature alone
   fuzz [TARGET...]       Run fuzz targets under libFuzzer (see fuzz --help)
   pod-security           Pack upstream's example pods for the Pod Security Standards into a file of tests
   public-api             Check which dependencies public signatures name
   soak [OPTIONS]         Run mixed load with faults against a server and print what it costs (see soak --help)
-  tidy                   Check the rules that the compiler does not know
-  unused                 List public items that nothing else in the workspace names";
+  tidy                   Check the rules that the compiler does not know";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -50,7 +48,6 @@ fn main() -> ExitCode {
         "public-api" => public_api::run(rest),
         "soak" => soak::run(rest),
         "tidy" => tidy::run(rest),
-        "unused" => unused::run(rest),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(())

@@ -40,6 +40,15 @@ pub(crate) struct Package {
 pub(crate) struct Dependency {
     /// `dev`, `build`, or `None` for an ordinary one.
     pub(crate) kind: Option<String>,
+    /// The name of the package.
+    #[serde(default)]
+    pub(crate) name: String,
+    /// The name in the sources, if it is another.
+    #[serde(default)]
+    pub(crate) rename: Option<String>,
+    /// The features that are turned on.
+    #[serde(default)]
+    pub(crate) features: Vec<String>,
     /// The folder, for a dependency within the workspace.
     pub(crate) path: Option<String>,
     /// Set if a feature turns it on.

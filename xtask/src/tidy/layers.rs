@@ -3,10 +3,12 @@
 //! Within a layer, and for the crate that gathers all others, the edges are listed one by one. Examples are above all
 //! layers: they may use every crate, and no crate may use them.
 
+use std::collections::BTreeSet;
+
 use super::Finding;
 use super::tree::{EXAMPLES, Tree};
 
-/// The layers with their titles and crates; a few crates are yet to come.
+/// The layers with their titles and crates.
 pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
     (
         0,
@@ -24,12 +26,20 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
             "resource",
             "x509",
             "rbac",
+            "ledger",
         ],
     ),
     (
         1,
         "ports",
-        &["store", "store-durable", "store-etcd", "client", "serve"],
+        &[
+            "store",
+            "store-durable",
+            "store-etcd",
+            "client",
+            "serve",
+            "streams",
+        ],
     ),
     (
         2,
@@ -58,12 +68,19 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
     (
         4,
         "products",
-        &["testing", "cli", "operator", "scaffold", "kubewright"],
+        &[
+            "testing",
+            "cli",
+            "console",
+            "operator",
+            "scaffold",
+            "kubewright",
+        ],
     ),
 ];
 
 /// The crates that a crate may use within its own layer.
-const WITHIN: [(&str, &[&str]); 18] = [
+const WITHIN: &[(&str, &[&str])] = &[
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),
@@ -75,8 +92,10 @@ const WITHIN: [(&str, &[&str]); 18] = [
     ("x509", &["machinery"]),
     ("protobuf", &["machinery", "catalog"]),
     ("rbac", &["machinery"]),
+    ("ledger", &["machinery", "rbac", "schema"]),
     ("resource", &["machinery", "cel", "schema", "derive"]),
     ("store-durable", &["store"]),
+    ("store-etcd", &["store"]),
     ("custom-kinds", &["apiserver"]),
     (
         "extension-apiserver",
@@ -93,9 +112,10 @@ const WITHIN: [(&str, &[&str]); 18] = [
             "scheduler",
         ],
     ),
+    ("nodes", &["scheduler"]),
     ("operator", &["testing"]),
     ("scaffold", &["operator"]),
-    ("cli", &["operator", "scaffold"]),
+    ("cli", &["console", "operator", "scaffold"]),
 ];
 
 /// The crate that shows all others, those of its own layer too.
@@ -116,12 +136,12 @@ const NEVER: [(&str, &[&str], &str); 5] = [
     ),
     (
         "scheduler",
-        &["store", "store-redb", "store-etcd", "apiserver"],
+        &["store", "store-durable", "store-etcd", "apiserver"],
         "a scheduler sees the API only",
     ),
     (
         "nodes",
-        &["store", "store-redb", "store-etcd", "apiserver"],
+        &["store", "store-durable", "store-etcd", "apiserver"],
         "nodes see the API only",
     ),
 ];
@@ -132,7 +152,7 @@ pub(super) fn is_lowest(name: &str) -> bool {
 }
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings = dead_names(tree);
     for user in &tree.crates {
         let example = user.name.starts_with(EXAMPLES);
         let folder = if example { "" } else { "crates/" };
@@ -150,6 +170,31 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Finds names of crates in the tables above that no longer exist, whose rules would hold for nothing.
+fn dead_names(tree: &Tree) -> Vec<Finding> {
+    let layered = LAYERS.iter().flat_map(|(_, _, names)| names.iter());
+    let within = WITHIN
+        .iter()
+        .flat_map(|(name, uses)| uses.iter().chain([name]));
+    let never = NEVER
+        .iter()
+        .flat_map(|(name, uses, _)| uses.iter().chain([name]));
+    let names: BTreeSet<&str> = layered.chain(within).chain(never).copied().collect();
+    let path = "xtask/src/tidy/layers.rs";
+    let Some(text) = tree.files.get(path) else {
+        return Vec::new();
+    };
+    let is_dead = |name: &&str| !tree.crates.iter().any(|c| c.name == *name);
+    let dead = names.into_iter().filter(is_dead);
+    dead.map(|name| {
+        let quoted = format!("\"{name}\"");
+        let line = text.lines().position(|line| line.contains(&quoted));
+        let what = format!("there is no crate `{name}`: rename it here, or remove it");
+        Finding::error(path, line.map_or(1, |n| n + 1), what)
+    })
+    .collect()
 }
 
 fn layer(name: &str) -> Option<u8> {
@@ -262,6 +307,15 @@ mod tests {
         assert!(!allowed("apiserver", "client"));
         assert!(!allowed("controller", "store"));
         assert!(!allowed("builtin-controllers", "apiserver"));
+    }
+
+    #[test]
+    fn rules_about_crates_that_do_not_exist_are_found() {
+        let table = Tree::of(&[("xtask/src/tidy/layers.rs", "[\n    \"scheduler\",\n]")]);
+        let found = check(&table.with_crate("machinery", &[]));
+        let about = |name: &str| found.iter().find(|f| f.what.contains(&format!("`{name}`")));
+        assert_eq!(about("scheduler").map(|finding| finding.line), Some(2));
+        assert_eq!(about("machinery"), None);
     }
 
     #[test]

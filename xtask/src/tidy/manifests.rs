@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_workspace_has_is_taken_from_there() {
+    fn shared_settings_come_from_the_workspace() {
         let good = "[package]\nname = \"x\"\nedition.workspace = true\n\
                     license.workspace = true\n\n[lints]\nworkspace = true\n";
         assert!(check(&Tree::of(&[("crates/x/Cargo.toml", good)])).is_empty());

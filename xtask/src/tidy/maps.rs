@@ -5,7 +5,7 @@
 
 use super::Finding;
 use super::layers::LAYERS;
-use super::tree::{EXAMPLES, Tree};
+use super::tree::{EXAMPLES, Tree, alternatives};
 
 /// The page with the table of layers.
 const CONTRIBUTING: &str = "CONTRIBUTING.md";
@@ -47,28 +47,12 @@ fn paths(line: &str) -> Vec<String> {
     let within = quoted.filter(|text| {
         (text.contains("/src/") || text.contains("/tests/")) && !text.contains(['<', '*', ' '])
     });
-    within
-        .flat_map(|text| match text.split_once('{') {
-            Some((before, rest)) => {
-                let (names, after) = rest.split_once('}').unwrap_or((rest, ""));
-                names
-                    .split(',')
-                    .map(|name| format!("{before}{}{after}", name.trim()))
-                    .collect()
-            }
-            None => vec![text.to_owned()],
-        })
-        .collect()
+    within.flat_map(alternatives).collect()
 }
 
 /// Reports whether a path, within `crates/` or from the root, is that of a file or a folder.
 fn exists(tree: &Tree, path: &str) -> bool {
-    [format!("crates/{path}"), path.to_owned()]
-        .iter()
-        .any(|path| {
-            let folder = format!("{}/", path.trim_end_matches('/'));
-            tree.files.contains_key(path) || tree.files.keys().any(|file| file.starts_with(&folder))
-        })
+    tree.has(&format!("crates/{path}")) || tree.has(path)
 }
 
 /// Renders the layers as a table, with the crates that exist.

@@ -9,6 +9,7 @@
 //! | `modules` | a module with children is a folder with a `mod.rs` |
 //! | `prose` | doc comments begin with a verb or a noun; words that are gone do not come back |
 //! | `maps` | the pages that describe the crates name all of them |
+//! | `rules` | every rule in a `RULES.md` has tests, and all that it names exists |
 //! | `manifests` | every crate takes edition, license and lints from the workspace |
 //! | `machine_paths` | nothing names a path on somebody's machine |
 //!
@@ -21,9 +22,11 @@ mod manifests;
 mod maps;
 mod modules;
 mod prose;
+mod rules;
 mod rust_text;
 mod sizes;
 mod tree;
+mod unused;
 mod words;
 
 use std::fmt;
@@ -31,7 +34,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-pub(crate) use tree::{Tree, is_generated, is_shipped};
+pub(crate) use tree::Tree;
+pub(crate) use unused::words;
 
 /// A violation of a rule, with the way to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +84,9 @@ fn check(tree: &Tree) -> Vec<Finding> {
         maps::check(tree),
         modules::check(tree),
         prose::check(tree),
+        rules::check(tree),
         machine_paths::check(tree),
+        unused::check(tree),
     ]
     .concat();
     findings.sort();

@@ -1,6 +1,6 @@
 //! Words: documentation begins with a verb or a noun, and says things in the terms of the field.
 //!
-//! Checked are the first lines of doc comments, words of a glossary that must not come back, and identifiers of rules in
+//! Checked are the first lines of doc comments and of scenarios, words of a glossary that must not come back, and identifiers of rules in
 //! documents that readers do not have.
 
 use super::Finding;
@@ -12,22 +12,40 @@ const CLAUSES: [&str; 7] = ["What", "Who", "Whom", "Whose", "How", "Why", "Which
 /// Words that open a clause which needs a main clause after a comma.
 const CONDITIONS: [&str; 3] = ["Where", "When", "If"];
 
-/// Terms that are gone, and what to write instead.
-const GONE: [(&str, &str); 14] = [
+/// Terms that are gone, and what to write instead. One that begins with a capital is also found as a part of a name:
+/// `Refusal` in `ResizeRefusal`.
+const GONE: [(&str, &str); 31] = [
     ("Judge", "Validator"),
+    ("judge", "validate"),
     ("judged", "validated"),
-    ("Refusal", "Error"),
+    ("judges", "validates"),
+    ("Judgement", "Validity, Decision or Outcome"),
+    ("Refusal", "Error or Rejection"),
+    ("of_refusal", "of_denial"),
     ("seen_as", "convert_to"),
     ("see_as", "convert_to"),
     ("with_declared", "with_custom"),
     ("Companion", "decoded form"),
     ("companion", "decoded form"),
     ("Amended", "Patched"),
+    ("amended", "patched"),
     ("Happening", "Event"),
+    ("happening", "event"),
     ("upkeep", "maintenance"),
     ("Passage", "Step"),
+    ("passage", "position, range or step"),
+    ("fares", "status, state or snapshot"),
     ("said otherwise", "defaults to"),
+    ("told otherwise", "by default"),
+    ("is told", "is notified, or receives"),
+    ("are told of", "are notified of"),
+    ("was told", "was notified, or received"),
+    ("were told", "were notified, or received"),
+    ("told of", "notified of, or reported"),
+    ("tells of", "reports"),
     ("ControlPlane", "KubeApiServer or Cluster"),
+    ("doings", "actions or effects"),
+    ("overtaking", "conflicts"),
 ];
 
 /// The file that lists the words, and the one that says how they changed.
@@ -45,10 +63,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         if exempt {
             continue;
         }
-        if path.ends_with(".rs") {
+        // What a template writes is a part of other people's projects.
+        if path.ends_with(".rs") || path.ends_with(".rs.tmpl") {
             bare_clauses(path, text, &mut findings);
         }
-        if path.ends_with(".rs") || path.ends_with(".md") {
+        title(path, text, &mut findings);
+        if [".rs", ".md", ".tmpl"].iter().any(|e| path.ends_with(e)) {
             gone(path, text, &mut findings);
             rule_identifiers(path, text, &mut findings);
         }
@@ -80,6 +100,27 @@ fn bare_clauses(path: &str, text: &str, findings: &mut Vec<Finding>) {
             let what = "opens with a bare clause: begin with a verb, or name the thing";
             findings.push(Finding::error(path, n + 1, what));
         }
+    }
+}
+
+/// Checks the title of a scenario: the first comment of a kubectl scenario, and `about` in one of the conformance suite.
+fn title(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    let mark = match path {
+        path if path.starts_with("conformance/kubectl/") => "# ",
+        path if path.starts_with("conformance/scenarios/") => "about: ",
+        _ => return,
+    };
+    let first = text.lines().next().and_then(|line| line.strip_prefix(mark));
+    match first.map(|title| title.trim_matches('"')) {
+        None => {
+            let what = format!("no title: begin with `{}`", mark.trim_end());
+            findings.push(Finding::error(path, 1, what));
+        }
+        Some(title) if is_bare_clause(title) => {
+            let what = "opens with a bare clause: begin with a verb, or name the thing";
+            findings.push(Finding::error(path, 1, what));
+        }
+        Some(_) => {}
     }
 }
 
@@ -123,12 +164,16 @@ fn gone(path: &str, text: &str, findings: &mut Vec<Finding>) {
     }
 }
 
+/// Reports whether a text contains a word. One that begins with a capital may be a part of a name: `Refusal` in `ResizeRefusal`.
 fn has_word(line: &str, word: &str) -> bool {
+    let is_camel = word.starts_with(char::is_uppercase);
     let letter = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         let after = line[at + word.len()..].chars().next();
-        !(before.is_some_and(letter) || after.is_some_and(letter))
+        let begins = before.is_none_or(|c| !letter(c) || is_camel && c.is_lowercase());
+        let ends = after.is_none_or(|c| !letter(c) || is_camel && c.is_uppercase());
+        begins && ends
     })
 }
 
@@ -189,10 +234,25 @@ mod tests {
     }
 
     #[test]
+    fn a_scenario_has_a_title() {
+        let kubectl = "conformance/kubectl/a.txt";
+        assert_eq!(lines(kubectl, "# Who may what.\n$ kubectl"), [1]);
+        assert_eq!(lines(kubectl, "$ kubectl"), [1]);
+        assert!(lines(kubectl, "# Impersonation.\n").is_empty());
+        let about = "conformance/scenarios/a/b.yaml";
+        assert_eq!(lines(about, "about: \"Which rules: these.\"\n"), [1]);
+        assert!(lines(about, "about: Roles.\n").is_empty());
+    }
+
+    #[test]
     fn words_that_are_gone_do_not_come_back() {
         let path = "crates/store/src/lib.rs";
         assert_eq!(lines(path, "struct Judge;\nstruct Judged;"), [1]);
         assert_eq!(lines("README.md", "five unless said otherwise"), [1]);
+        assert_eq!(lines(path, "enum ResizeRefusal {}\nRefusals"), [1]);
+        let template = "crates/scaffold/templates/api/types.rs.tmpl";
+        assert_eq!(lines(template, "/// What is the case.\n"), [1]);
+        assert_eq!(lines(template, "// is told\n"), [1]);
         assert!(lines("CHANGELOG.md", "`Judge` is `Validator` now").is_empty());
     }
 

@@ -12,7 +12,9 @@ use crate::metadata::{Metadata, Scope};
 const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 
 /// The endings of files that are looked at.
-const ENDINGS: [&str; 9] = ["rs", "toml", "md", "go", "sh", "py", "js", "yaml", "yml"];
+const ENDINGS: [&str; 11] = [
+    "rs", "toml", "md", "go", "sh", "py", "js", "yaml", "yml", "txt", "tmpl",
+];
 
 /// The prefix of the names of examples.
 pub(crate) const EXAMPLES: &str = "examples/";
@@ -53,6 +55,12 @@ impl Tree {
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
+    /// Reports whether a path is that of a file or a folder.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let folder = format!("{}/", path.trim_end_matches('/'));
+        self.files.contains_key(path) || self.files.keys().any(|file| file.starts_with(&folder))
+    }
+
     fn read(&mut self, folder: &Path, prefix: &str) -> Result<()> {
         for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
             let entry = entry?;
@@ -74,6 +82,16 @@ pub(crate) fn crate_of(path: &str) -> Option<&str> {
     path.strip_prefix("crates/")?
         .split_once('/')
         .map(|(name, _)| name)
+}
+
+/// Expands the braces of a path: `a/{b,c}.rs` is `a/b.rs` and `a/c.rs`.
+pub(crate) fn alternatives(path: &str) -> Vec<String> {
+    let Some((before, rest)) = path.split_once('{') else {
+        return vec![path.to_owned()];
+    };
+    let (names, after) = rest.split_once('}').unwrap_or((rest, ""));
+    let names = names.split(',').map(str::trim);
+    names.map(|name| format!("{before}{name}{after}")).collect()
 }
 
 /// Reports whether a file is part of what a crate ships: its sources without their tests.
@@ -161,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_example_needs_to_be_a_program_does_not_count() {
+    fn optional_dependencies_of_examples_do_not_count() {
         let metadata = r#"{"packages": [
             {"name": "shop", "version": "1.0.0", "manifest_path": "/x/examples/shop/Cargo.toml", "dependencies": [
                 {"kind": null, "path": "/x/crates/controller"},

@@ -35,7 +35,7 @@ const PROGRAMS_ONLY: [&str; 9] = [
 const PROGRAM: &str = "cli";
 
 /// The file that is the body of other people's programs: the `main` of an operator.
-const FRAME: &str = "crates/operator/src/program.rs";
+const FRAME: &str = "crates/operator/src/program/mod.rs";
 
 const LEFTOVERS: [&str; 3] = ["todo!", "unimplemented!", "dbg!"];
 

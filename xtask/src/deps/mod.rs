@@ -1,7 +1,10 @@
 //! `deps`: checks the dependencies in `Cargo.lock`.
 //!
 //! Each must have an allowed licence and come from crates.io, and must not be there in two versions unless
-//! `xtask/deps.toml` lists it with a reason. What is listed and no longer there is an error, so the list can only shrink.
+//! `xtask/deps.toml` lists it with a reason. What is listed and no longer there is an error, so the list can only shrink. And each
+//! crate must use what it depends on ([`unused`]).
+
+mod unused;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +14,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::metadata::{Metadata, Package, Scope};
+use crate::{
+    metadata::{Metadata, Package, Scope},
+    tidy::Tree,
+};
 
 /// The source of every dependency.
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
@@ -41,7 +47,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let metadata = Metadata::load(&root, Scope::All)?;
     let exceptions = fs::read_to_string(root.join(EXCEPTIONS)).context(EXCEPTIONS)?;
-    let findings = check(&metadata.packages, &duplicates_allowed(&exceptions)?);
+    let mut findings = check(&metadata.packages, &duplicates_allowed(&exceptions)?);
+    let root = root.canonicalize().context("the workspace")?;
+    let tree = Tree::load(&root)?;
+    findings.extend(unused::check(&root, &metadata.packages, &tree));
     for finding in &findings {
         println!("{finding}");
     }

@@ -1,30 +1,28 @@
-//! `unused`: lists public items that nothing else in the workspace names.
+//! Dead public items: those that nothing else in the workspace names.
 //!
 //! An item counts as named if its name occurs in any Rust file, page or template besides the line that defines it, so that
-//! what only an example or the book shows is not listed. The list is for a person to read: an item may be there for users.
+//! what only a test, an example or the book shows is not reported.
 
-use std::{collections::HashMap, path::Path};
+use std::collections::HashMap;
 
-use anyhow::{Result, bail};
-
-use crate::tidy::{Tree, is_generated, is_shipped};
+use super::{
+    Finding,
+    tree::{Tree, is_generated, is_shipped},
+};
 
 /// The keywords that come before the name of a public item.
 const KEYWORDS: [&str; 10] = [
     "fn", "struct", "enum", "trait", "type", "const", "static", "async", "unsafe", "mod",
 ];
 
-pub(crate) fn run(args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("unknown arguments {args:?}");
-    }
-    let tree = Tree::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
-    let unused = unused(&tree);
-    for (path, line, name) in &unused {
-        println!("{path}:{line}: {name}");
-    }
-    println!("{} public items that nothing else names", unused.len());
-    Ok(())
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let unused = unused(tree).into_iter();
+    let finding = |(path, line, name)| {
+        let what =
+            format!("nothing names the public item `{name}`: remove it, or use it in a test");
+        Finding::error(path, line, what)
+    };
+    unused.map(finding).collect()
 }
 
 fn unused(tree: &Tree) -> Vec<(&str, usize, &str)> {
@@ -39,8 +37,11 @@ fn unused(tree: &Tree) -> Vec<(&str, usize, &str)> {
         if !is_shipped(path) || is_generated(path) {
             continue;
         }
+        let mut before = "";
         for (n, line) in text.lines().enumerate() {
-            let Some(name) = public_item(line) else {
+            let attribute = std::mem::replace(&mut before, line);
+            let is_macro = attribute.trim_start().starts_with("#[proc_macro");
+            let Some(name) = public_item(line).filter(|_| !is_macro) else {
                 continue;
             };
             let here = words(line).filter(|word| *word == name).count();
@@ -62,7 +63,8 @@ fn public_item(line: &str) -> Option<&str> {
         .flatten()
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+/// Returns the words of a text: names and parts of paths.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| !word.is_empty())
 }
@@ -76,7 +78,7 @@ mod tests {
         let tree = Tree::of(&[
             (
                 "crates/a/src/lib.rs",
-                "pub fn used() {}\npub const fn gone() {}\npub struct Kept;\nfn f() {}",
+                "pub fn used() {}\npub const fn gone() {}\npub struct Kept;\nfn f() {}\n#[proc_macro_derive(D)]\npub fn derive() {}",
             ),
             ("crates/b/src/lib.rs", "fn g() { used() }"),
             ("README.md", "`Kept`"),
@@ -85,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_and_reexports_are_no_items() {
+    fn fields_and_reexports_are_not_items() {
         assert_eq!(public_item("    pub name: String,"), None);
         assert_eq!(public_item("pub use a::B;"), None);
         assert_eq!(public_item("pub async fn run() {"), Some("run"));
