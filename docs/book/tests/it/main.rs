@@ -1,10 +1,24 @@
-//! The operator of the tutorial, compiled and tested as it stands in `tutorial/`, where the pages of the tutorial take their code
-//! from. The modules here are those that `kubewright new` and `create api` would have made around it.
+//! The operator of the tutorial and the API server of the chapter after it, compiled and tested as they stand in `tutorial/` and
+//! `apiserver/`, where the pages take their code from. The modules here are those that `kubewright new` and `create api` would have made around it.
 
 extern crate self as site_operator;
+extern crate self as sky_server;
 
 mod comparison;
+mod limits;
 mod pages;
+#[path = "../../apiserver/src/apiserver/planet.rs"]
+#[allow(unreachable_pub, reason = "in a project it is reached from `main.rs`")]
+mod planet;
+#[path = "../../apiserver/tests/planet_api.rs"]
+mod planet_api_test;
+#[path = "../../apiserver/src/api/sky/v1/planet.rs"]
+mod planet_kind;
+#[path = "../../apiserver/src/apiserver/planet_orbit.rs"]
+#[allow(unreachable_pub, reason = "in a project it is reached from `main.rs`")]
+mod planet_orbit;
+#[path = "../../apiserver/tests/planet_orbit.rs"]
+mod planet_orbit_test;
 #[path = "../../tutorial/src/controller/site.rs"]
 #[allow(unreachable_pub, reason = "in a project it is reached from `main.rs`")]
 mod site_controller;
@@ -29,6 +43,16 @@ pub mod site_webhooks;
 
 pub mod api {
     //! The kinds, by group and version.
+
+    pub mod sky {
+        //! The group `sky.example.com`.
+
+        pub mod v1 {
+            //! Version `v1` of `sky.example.com`.
+
+            pub use crate::planet_kind::{Planet, PlanetSpec, PlanetStatus};
+        }
+    }
 
     pub mod web {
         //! The group `web.example.com`.
@@ -56,7 +80,7 @@ pub mod webhook {
 
 use kubewright::operator::Operator;
 
-/// The registration of the tutorial's operator.
+/// The registration of the tutorial's operator, and of the chapter's kind.
 pub fn register(operator: &mut Operator) {
     operator.version(env!("CARGO_PKG_VERSION"));
     operator.api::<api::web::v1::Site>();
@@ -64,4 +88,5 @@ pub fn register(operator: &mut Operator) {
     api::web::v2::site_from_v1::register(operator);
     site_controller::register(operator);
     webhook::site::register(operator);
+    planet::register(operator);
 }

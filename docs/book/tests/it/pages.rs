@@ -1,8 +1,23 @@
-//! The pages of the tutorial show the code of its project, all of it, and nothing else.
+//! The pages of the tutorial and of the chapter about API servers show the code of their projects, all of it, and nothing else.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// The files of the project.
+/// The projects: the folder of the pages, the folder of the code, and its files.
+const PROJECTS: [(&str, &str, &[&str]); 2] = [
+    ("src/tutorial", "tutorial", &FILES),
+    ("src/apiserver", "apiserver", &APISERVER),
+];
+
+/// The files of the API server.
+const APISERVER: [&str; 5] = [
+    "src/api/sky/v1/planet.rs",
+    "src/apiserver/planet.rs",
+    "src/apiserver/planet_orbit.rs",
+    "tests/planet_api.rs",
+    "tests/planet_orbit.rs",
+];
+
+/// The files of the operator.
 const FILES: [&str; 9] = [
     "src/api/web/v1/site.rs",
     "src/api/web/v2/site.rs",
@@ -19,10 +34,10 @@ fn book() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The text of all pages of the tutorial, and the pieces of code on them.
-fn pieces() -> Vec<(String, String)> {
+/// The names of the pages in a folder, and the pieces of code on them.
+fn pieces(pages: &str) -> Vec<(String, String)> {
     let mut pieces = Vec::new();
-    for entry in fs::read_dir(book().join("src/tutorial")).unwrap() {
+    for entry in fs::read_dir(book().join(pages)).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let text = fs::read_to_string(&path).unwrap();
@@ -43,32 +58,34 @@ fn pieces() -> Vec<(String, String)> {
 
 #[test]
 fn every_piece_on_the_pages_is_in_the_project() {
-    let files: Vec<String> = FILES
-        .iter()
-        .map(|file| fs::read_to_string(book().join("tutorial").join(file)).unwrap())
-        .collect();
-    let pieces = pieces();
-    assert!(pieces.len() >= FILES.len());
-    for (page, piece) in pieces {
-        let found = files.iter().any(|file| file.contains(&piece));
-        assert!(found, "{page} shows what is in no file:\n{piece}");
+    for (pages, folder, names) in PROJECTS {
+        let read = |file: &&str| fs::read_to_string(book().join(folder).join(file)).unwrap();
+        let files: Vec<String> = names.iter().map(read).collect();
+        let pieces = pieces(pages);
+        assert!(pieces.len() >= files.len());
+        for (page, piece) in pieces {
+            let found = files.iter().any(|file| file.contains(&piece));
+            assert!(found, "{page} shows what is in no file:\n{piece}");
+        }
     }
 }
 
 #[test]
 fn every_line_of_the_project_is_on_the_pages() {
-    let shown: BTreeSet<String> = pieces()
-        .iter()
-        .flat_map(|(_, piece)| piece.lines().map(|line| line.trim().to_owned()))
-        .collect();
-    for file in FILES {
-        let text = fs::read_to_string(book().join("tutorial").join(file)).unwrap();
-        for line in text.lines().map(str::trim) {
-            let matters = !line.is_empty() && !line.starts_with("//");
-            assert!(
-                !matters || shown.contains(line),
-                "{file}: no page shows {line:?}"
-            );
+    for (pages, folder, names) in PROJECTS {
+        let shown: BTreeSet<String> = pieces(pages)
+            .iter()
+            .flat_map(|(_, piece)| piece.lines().map(|line| line.trim().to_owned()))
+            .collect();
+        for file in names {
+            let text = fs::read_to_string(book().join(folder).join(file)).unwrap();
+            for line in text.lines().map(str::trim) {
+                let matters = !line.is_empty() && !line.starts_with("//");
+                assert!(
+                    !matters || shown.contains(line),
+                    "{file}: no page shows {line:?}"
+                );
+            }
         }
     }
 }

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_users_write_is_escaped() {
+    fn text_of_users_is_escaped() {
         let site = SiteSpec {
             title: "a<b".into(),
             text: "R&D".into(),
