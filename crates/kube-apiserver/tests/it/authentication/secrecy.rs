@@ -87,6 +87,8 @@ async fn metrics(api: &Api) -> String {
 #[tokio::test]
 async fn credentials_appear_in_no_log_error_audit_event_or_metric() {
     let log = Log::default();
+    // With only one subscriber, a thread of another test without one could cache that nothing is interested in the event.
+    let _second = tracing::Dispatch::new(log.clone());
     let _guard = tracing::subscriber::set_default(log.clone());
     let policy = b"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse, resources: [{group: authentication.k8s.io, resources: [selfsubjectreviews]}]}]";
     let ring = Ring::new(1000);
