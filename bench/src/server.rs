@@ -22,7 +22,7 @@ use crate::{cases, endpoint::Endpoint, requests::Template};
 /// The time limit for a server to become ready.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The interval between two readiness checks of kube-apiserver.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The programs of the peer.
 #[derive(Clone)]
@@ -135,16 +135,37 @@ impl Server {
     /// Starts etcd and kube-apiserver and waits until `/readyz` returns 200.
     pub(crate) fn peer(programs: &PeerPrograms) -> anyhow::Result<Self> {
         // Durability is not needed; waiting for the disk would only make the peer slower.
-        Self::peer_with(programs, &["--unsafe-no-fsync"])
+        Self::peer_in(Begun::new()?, programs, &["--unsafe-no-fsync"])
+    }
+
+    /// Starts ours as the programs of envtest, with the flags that the peer is started with.
+    pub(crate) fn envtest(program: &Path) -> anyhow::Result<Self> {
+        let begun = Begun::new()?;
+        let assets = begun.folder.join("assets");
+        let mut command = Command::new(program);
+        let status = command
+            .args(["envtest", "--dir"])
+            .arg(&assets)
+            .stdout(Stdio::null())
+            .status()?;
+        ensure!(status.success(), "kubewright envtest failed: {status}");
+        let programs = PeerPrograms {
+            apiserver: assets.join("kube-apiserver"),
+            etcd: assets.join("etcd"),
+        };
+        Self::peer_in(begun, &programs, &["--unsafe-no-fsync"])
     }
 
     /// Starts kube-apiserver with an etcd that syncs what it acknowledges.
     pub(crate) fn peer_on_disk(programs: &PeerPrograms) -> anyhow::Result<Self> {
-        Self::peer_with(programs, &[])
+        Self::peer_in(Begun::new()?, programs, &[])
     }
 
-    fn peer_with(programs: &PeerPrograms, of_etcd: &[&str]) -> anyhow::Result<Self> {
-        let mut begun = Begun::new()?;
+    fn peer_in(
+        mut begun: Begun,
+        programs: &PeerPrograms,
+        of_etcd: &[&str],
+    ) -> anyhow::Result<Self> {
         let [secure, client, peer] = free_ports()?;
         let file = |name: &str| begun.folder.join(name).display().to_string();
         fs::write(file("tokens.csv"), "bench,admin,admin,\"system:masters\"\n")?;

@@ -23,7 +23,8 @@ pub(crate) const CASE: Case = Case {
     name: "start",
     title: "from nothing to ready, and at rest",
     what: "Starts the server: from before the process is made until it is ready (ours says so, of kube-apiserver `/readyz` is \
-           asked every 20 ms), and until `/readyz` has been answered over a new TLS connection. Memory at rest is resident \
+           asked every 5 ms), and until `/readyz` has been answered over a new TLS connection. As the programs of envtest: ours \
+           from `kubewright envtest`, with the flags of its peer and asked for `/readyz` in the same way. Memory at rest is resident \
            memory one second later, of all processes. TestCluster: `TestCluster::start()`, a client, one ConfigMap created, on \
            one thread of a new process: the first time, and the median of 20 further times; with RBAC, and with workloads and two \
            nodes until those are ready, the median of 20 times. \
@@ -33,6 +34,7 @@ pub(crate) const CASE: Case = Case {
 
 /// Ours with other settings, whose figures go into its column.
 const OPEN: &str = "ours without roles";
+const ENVTEST: &str = "ours as the programs of envtest";
 const EMBEDDED: &str = "TestCluster";
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
@@ -70,9 +72,16 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
             })
         },
     );
+    // The programs of the peer are those of envtest. Ours have a turn of their own.
+    if let Some(peer) = section.outcomes.get_mut(1)
+        && let Some(ready) = peer.figures.get("ready").cloned()
+    {
+        peer.figures.insert("envtest".to_owned(), ready);
+    }
     section.rows = vec![
         Row::cost("ready", "to ready", "ms").at_most(15.0),
         Row::cost("open", "to ready, without roles", "ms").at_most(8.0),
+        Row::cost("envtest", "to ready, as the programs of envtest", "ms").at_most(100.0),
         Row::cost("answered", "to the first answer", "ms"),
         Row::cost("idle", "memory at rest", "MB").at_most(16.0),
         Row::cost("cold", "TestCluster, first in a process", "ms").at_most(20.0),
@@ -95,6 +104,15 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
         Ok(sample)
     });
     alone(section, rounds, OPEN, open);
+    let program = bench.server.clone();
+    let envtest = Contestant::new(ENVTEST, move || {
+        let server = Server::envtest(&program)?;
+        let mut sample = Sample::default();
+        let ready = millis(server.ready_after);
+        sample.figures.insert("envtest".to_owned(), ready);
+        Ok(sample)
+    });
+    alone(section, rounds, ENVTEST, envtest);
     let count = bench.size(20, 3);
     let limit = Duration::from_secs(60);
     let test_cluster =
