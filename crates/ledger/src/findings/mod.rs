@@ -6,6 +6,7 @@ mod hot_loop;
 mod never_reconciled;
 mod objects;
 mod slow;
+mod stale_read;
 mod writes_nothing;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -95,6 +96,8 @@ pub enum FindingKind {
     Orphan,
     /// Repeated writes change nothing.
     WritesNothing,
+    /// A controller writes from a version that is older than its own last write.
+    StaleRead,
     /// A run is slow, or waits in the queue for too long.
     Slow,
 }
@@ -258,6 +261,7 @@ impl FindingKind {
             Self::NeverReconciled => "neverReconciled",
             Self::Orphan => "orphan",
             Self::WritesNothing => "writesNothing",
+            Self::StaleRead => "staleRead",
             Self::Slow => "slow",
         }
     }
@@ -269,6 +273,7 @@ pub fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
     all.extend(feeds_itself::find(evidence));
     all.extend(fight::find(evidence));
     all.extend(writes_nothing::find(evidence));
+    all.extend(stale_read::find(evidence));
     all.extend(objects::stuck_deletions(evidence));
     all.extend(objects::orphans(evidence));
     all.extend(never_reconciled::find(evidence));

@@ -93,6 +93,9 @@ fn reason(
         let words = format!("its manager watches only the namespaces {watched}");
         return Some(("namespace", words));
     }
+    if controller["paused"] == true {
+        return Some(("paused", "the controller is paused".to_owned()));
+    }
     let keys = controller["keys"].as_array().into_iter().flatten();
     let mut of_key = keys.filter(|it| it["key"] == key);
     match of_key.next() {

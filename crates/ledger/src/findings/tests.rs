@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    Caller, Change, Commit, Ledger, RequestKind,
+    Caller, Change, Commit, Ledger, Rejection, RequestKind,
     history::Version,
     run::{RunRequest, Trigger},
 };
@@ -243,6 +243,45 @@ fn repeated_writes_without_a_change_are_found() {
     assert_eq!(story([true; 3], -90.0).kinds(), []);
 }
 
+/// A write of `ahab` in a run: a commit, or else a refusal for a reason.
+fn write_of(ledger: &Ledger, seconds: f64, run: &str, refused: Option<&str>) -> (u64, Arc<Entry>) {
+    let (number, entry) = update(ledger, seconds, refused.is_some());
+    let mut entry = Arc::unwrap_or_clone(entry);
+    entry.run = Some(run.into());
+    if let Some(reason) = refused {
+        entry.unchanged = false;
+        entry.code = 409;
+        entry.refusal = Some(Box::new(Rejection {
+            reason: reason.into(),
+            message: "no".into(),
+        }));
+    }
+    (number, Arc::new(entry))
+}
+
+#[test]
+fn a_conflict_with_its_own_write_is_a_stale_read() {
+    let ledger = Ledger::new();
+    let story = |writer: &str, reason: &str, seconds: f64| Story {
+        requests: vec![
+            write_of(&ledger, seconds - 1.0, writer, None),
+            write_of(&ledger, seconds, "m/captain/2", Some(reason)),
+        ],
+        ..Story::default()
+    };
+    let found = story("m/captain/1", "Conflict", -5.0).found();
+    assert_eq!(found[0].kind, FindingKind::StaleRead);
+    assert_eq!(
+        (&*found[0].controller, &*found[0].runs, &*found[0].revisions),
+        ("captain", &["m/captain/2".to_owned()][..], &[7][..])
+    );
+    assert!(found[0].message.contains("at revision 7"), "{found:?}");
+    // Others may write in between, a taken name is no conflict of versions, and old ones do not matter.
+    assert_eq!(story("m/harbour/1", "Conflict", -5.0).kinds(), []);
+    assert_eq!(story("m/captain/1", "AlreadyExists", -5.0).kinds(), []);
+    assert_eq!(story("m/captain/1", "Conflict", -700.0).kinds(), []);
+}
+
 fn facts(name: &str) -> ObjectFacts {
     ObjectFacts {
         object: captain(name),
@@ -327,6 +366,8 @@ fn unreconciled_objects_have_a_reason() {
         m.controllers[0]["keys"] = json!([{"key": "default/ahab", "running": false}]);
     };
     assert_eq!(never(waits).as_deref(), Some("pending"));
+    let paused = |m: &mut ManagerReport| m.controllers[0]["paused"] = true.into();
+    assert_eq!(never(paused).as_deref(), Some("paused"));
     let ran = |m: &mut ManagerReport| {
         m.controllers[0]["keys"] = json!([{"key": "default/ahab", "lastResult": "done"}]);
     };
