@@ -103,7 +103,7 @@ pub struct Commit {
     pub revision: u64,
     /// The kind of the change.
     pub change: Change,
-    /// The resource of the object, as a kind of request without a verb.
+    /// The resource of the object, as a kind of request. Its verb and subresource do not matter.
     pub kind: KindId,
     /// Its key: `namespace/name`, or `name`.
     pub key: Arc<str>,

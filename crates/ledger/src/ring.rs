@@ -138,8 +138,8 @@ impl<T> Ring<T> {
     /// Adds an entry with a size, and returns its number.
     pub(crate) fn push(&self, entry: T, size: usize) -> u64 {
         let entry = Arc::new(entry);
-        // Dropped after the lock is released.
-        let mut dropped = Vec::new();
+        // Dropped after the lock is released. A full ring drops one entry for most new ones.
+        let (mut dropped, mut more) = (None, Vec::new());
         let mut state = self.state.lock();
         state.last += 1;
         state.bytes += size;
@@ -152,9 +152,14 @@ impl<T> Ring<T> {
                 break;
             };
             state.bytes = state.bytes.saturating_sub(size as usize);
-            dropped.push(oldest);
+            match dropped {
+                None => dropped = Some(oldest),
+                Some(_) => more.push(oldest),
+            }
         }
-        state.last
+        let last = state.last;
+        drop(state);
+        last
     }
 
     /// Returns all entries with their numbers, oldest first.

@@ -2,11 +2,15 @@
 //!
 //! The note of the current request is local to its task, so that any code that commits a revision can add it.
 
-use std::{cell::Cell, sync::Arc, time::Instant};
+use std::{
+    cell::Cell,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use jiff::Timestamp;
-use kubewright_ledger::{Caller, Change, Commit, Entry, Rejection, RequestKind};
+use kubewright_ledger::{AuditId, Caller, Change, Commit, Entry, KindId, Rejection, RequestKind};
 use kubewright_machinery::Status;
 use kubewright_store::Entry as Stored;
 use parking_lot::Mutex;
@@ -23,6 +27,11 @@ const MAX_HEADER: usize = 256;
 /// The most of a message that is recorded.
 const MAX_MESSAGE: usize = 2048;
 
+/// The headers that are noted.
+const RUN: HeaderName = HeaderName::from_static(RUN_HEADER);
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const REVEAL: HeaderName = HeaderName::from_static(REVEAL_HEADER);
+
 tokio::task_local! {
     static CURRENT: Arc<Note>;
 }
@@ -38,7 +47,7 @@ pub(crate) struct Note {
     run: Option<HeaderValue>,
     traceparent: Option<HeaderValue>,
     is_revealing: bool,
-    audit_id: HeaderValue,
+    audit_id: AuditId,
     time: Timestamp,
     began: Instant,
     state: Mutex<State>,
@@ -48,13 +57,25 @@ pub(crate) struct Note {
 struct State {
     user: Option<Arc<UserInfo>>,
     code: u16,
+    took: Option<Duration>,
     unchanged: bool,
-    commits: Vec<Commit>,
+    commit: Option<Committed>,
+    /// Further commits, which few requests have.
+    more: Vec<Committed>,
     refusal: Option<Box<Rejection>>,
 }
 
+/// A revision that the request has committed.
+struct Committed {
+    revision: u64,
+    change: Change,
+    /// The resource, if it is not that of the request.
+    kind: Option<KindId>,
+    key: Arc<str>,
+}
+
 impl Note {
-    /// Begins the entry of a request.
+    /// Begins the entry of a request that arrived at a moment.
     pub(crate) fn new(
         recorder: Recorder,
         info: Arc<RequestInfo>,
@@ -62,20 +83,21 @@ impl Note {
         headers: &HeaderMap,
         audit_id: &HeaderValue,
         apply: bool,
+        began: Instant,
     ) -> Arc<Self> {
-        let get = |name: &str| headers.get(name).cloned();
+        let get = |name: HeaderName| headers.get(name).cloned();
         Arc::new(Self {
             time: recorder.clock.now(),
             recorder,
             info,
             query,
             apply,
-            user_agent: headers.get(header::USER_AGENT).cloned(),
-            run: get(RUN_HEADER),
-            traceparent: get("traceparent"),
-            is_revealing: headers.contains_key(REVEAL_HEADER),
-            audit_id: audit_id.clone(),
-            began: Instant::now(),
+            user_agent: get(header::USER_AGENT),
+            run: get(RUN),
+            traceparent: get(TRACE_PARENT),
+            is_revealing: headers.contains_key(REVEAL),
+            audit_id: cut(audit_id.to_str().unwrap_or_default(), MAX_HEADER).into(),
+            began,
             state: Mutex::default(),
         })
     }
@@ -85,9 +107,10 @@ impl Note {
         CURRENT.scope(self, handled).await
     }
 
-    /// Notes the answer.
-    pub(crate) fn respond(&self, code: u16) {
-        self.state.lock().code = code;
+    /// Notes the answer, and how long it took.
+    pub(crate) fn respond(&self, code: u16, took: Duration) {
+        let mut state = self.state.lock();
+        (state.code, state.took) = (code, Some(took));
     }
 
     /// Notes the failure that is the answer.
@@ -122,8 +145,15 @@ impl Note {
             resource: &info.resource,
             subresource: &info.subresource,
         });
-        let mut commits = std::mem::take(&mut state.commits).into_iter();
-        let commit = commits.next();
+        let commit = |committed: Committed| Commit {
+            revision: committed.revision,
+            change: committed.change,
+            kind: committed.kind.unwrap_or_else(|| kind.clone()),
+            key: committed.key,
+        };
+        let more = std::mem::take(&mut state.more);
+        let more: Box<[Commit]> = more.into_iter().map(commit).collect();
+        let commit = state.commit.take().map(commit);
         let key = match &commit {
             Some(commit) => commit.key.clone(),
             None => key_of(info),
@@ -132,16 +162,17 @@ impl Note {
             let text = text(value, MAX_HEADER);
             (!text.is_empty()).then(|| Box::from(text))
         };
+        let took = state.took.unwrap_or_else(|| self.began.elapsed());
         let mut entry = Entry::new(caller, kind, key, self.time);
-        entry.micros = u32::try_from(self.began.elapsed().as_micros()).unwrap_or(u32::MAX);
-        entry.audit_id = cut(self.audit_id.to_str().unwrap_or_default(), MAX_HEADER).into();
+        entry.micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
+        entry.audit_id = std::mem::take(&mut self.audit_id);
         entry.code = state.code;
         entry.dry_run = self.query.first("dryRun").is_some_and(|it| !it.is_empty());
         entry.unchanged = state.unchanged && commit.is_none();
         entry.run = boxed(&self.run);
         entry.traceparent = boxed(&self.traceparent);
         entry.commit = commit;
-        entry.more = commits.collect();
+        entry.more = more;
         // A successful deletion is answered with a `Status`, too.
         let refusal = state.refusal.take().unwrap_or_default();
         entry.refusal = (state.code >= 400).then_some(refusal);
@@ -155,7 +186,7 @@ impl Drop for Note {
         let code = state.code;
         let verb = self.info.verb;
         let is_recorded = verb.is_write() || verb == Verb::Get && self.is_revealing;
-        if self.info.is_resource && is_recorded && (code != 0 || !state.commits.is_empty()) {
+        if self.info.is_resource && is_recorded && (code != 0 || state.commit.is_some()) {
             let entry = self.entry();
             self.recorder.ledger.record(entry);
         } else if matches!(code, 401 | 403 | 429) || code >= 500 {
@@ -184,18 +215,28 @@ impl Drop for Note {
 /// ```
 pub fn committed(spec: &ResourceSpec, change: Change, entry: &Stored) {
     with(|note| {
-        let commit = Commit {
+        let (group, resource) = (&*spec.group_version.group, &*spec.plural);
+        // Most requests write the resource that they name.
+        let is_named = note.info.resource == resource && note.info.group == group;
+        let kind = (!is_named).then(|| {
+            note.recorder.ledger.kind(RequestKind {
+                verb: "",
+                group,
+                resource,
+                subresource: "",
+            })
+        });
+        let committed = Committed {
             revision: entry.revision.0,
             change,
-            kind: note.recorder.ledger.kind(RequestKind {
-                verb: "",
-                group: &spec.group_version.group,
-                resource: &spec.plural,
-                subresource: "",
-            }),
+            kind,
             key: entry.path.clone(),
         };
-        note.state.lock().commits.push(commit);
+        let mut state = note.state.lock();
+        match state.commit {
+            None => state.commit = Some(committed),
+            Some(_) => state.more.push(committed),
+        }
     });
 }
 

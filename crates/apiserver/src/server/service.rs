@@ -104,6 +104,7 @@ impl ApiServer {
                 request.headers(),
                 &audit_id,
                 apply,
+                began,
             )
         });
         let effect = match info.verb.is_write() {
@@ -150,15 +151,16 @@ impl ApiServer {
             Flow::name_in(flow, response.headers_mut());
         }
         finish(response.headers_mut(), audit_id, &warnings);
+        let took = began.elapsed();
         if let Some(note) = note {
-            note.respond(response.status().as_u16());
+            note.respond(response.status().as_u16(), took);
             response
                 .headers_mut()
                 .insert(LEDGER, HeaderValue::from_static("v1"));
         }
         let labels = RequestLabels::of(&info, &method, apply, &query);
         let metrics = &self.shared.metrics;
-        metrics.observe(&labels, response.status().as_u16(), began.elapsed());
+        metrics.observe(&labels, response.status().as_u16(), took);
         let response = match annotations.record() {
             Some(record) => recorded(record, response),
             None => response,
