@@ -18,7 +18,7 @@ use kubewright_store::MemoryStore;
 use parking_lot::Mutex;
 use tower::ServiceExt;
 
-use crate::{cluster::TestCluster, recording::Record};
+use crate::{cluster::TestCluster, perturb::Patient, recording::Record};
 
 /// The authorizer of a test cluster. It allows everything until RBAC is enabled.
 #[derive(Clone)]
@@ -175,9 +175,8 @@ impl TestCluster {
 
     /// Returns a client that acts as a user.
     pub(crate) fn client_of(&self, user: LocalUser, namespace: &str) -> kube::Client {
-        let service = self
-            .service()
-            .map_request(move |request| known(request, &user));
+        let server = Patient::new(self.service(), self.calls.clone());
+        let service = server.map_request(move |request| known(request, &user));
         kube::Client::new(InProcess::new(service), namespace)
     }
 

@@ -24,6 +24,7 @@ use crate::{
     endless::Counters,
     ledger::Reporters,
     managers::{Attached, RunningManager},
+    perturb::Calls,
     recording::Record,
     time::{TestClock, Time},
 };
@@ -64,6 +65,8 @@ pub struct TestCluster {
     pub(crate) reporters: Reporters,
     pub(crate) managers: Attached,
     pub(crate) writes: Counters,
+    /// The webhook calls of a perturbed run.
+    pub(crate) calls: Calls,
     /// The built-in controllers that run from the start.
     pub(crate) controllers: Controllers,
     _running: Option<RunningManager>,
@@ -266,6 +269,7 @@ impl TestCluster {
             reporters: Reporters::default(),
             managers: Attached::default(),
             writes: Counters::default(),
+            calls: Calls::default(),
             controllers: Controllers::none(),
             _running: None,
             #[cfg(feature = "workloads")]
@@ -366,6 +370,7 @@ impl TestCluster {
         handler: Arc<dyn ServiceHandler>,
     ) {
         let faults = self.faults.clone();
+        let handler = self.calls.wrap(handler);
         let handler = Arc::new(FaultyService::new(handler, faults));
         self.services.set_handler(namespace, service, port, handler);
     }

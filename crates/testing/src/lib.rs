@@ -46,7 +46,7 @@
 //! # });
 //! ```
 //!
-//! [`perturb`](perturb()) runs a program under crashes, stale caches, missed events and lost leases.
+//! [`perturb`](perturb()) runs a program under crashes, stale caches, missed events, lost leases and webhooks that fail.
 //!
 //! | module | contents |
 //! |---|---|

@@ -6,7 +6,8 @@ import { html } from "../ui.js";
 
 const TITLES = {
   crash: "Crash after write", down: "Down during step", staleCache: "Caches behind by events", skipped: "State after step missed",
-  leaseLost: "Lease lost after write", slowWebhooks: "Slow webhooks",
+  leaseLost: "Lease lost after write", slowWebhooks: "Slow webhooks", webhookDown: "Webhook down at call",
+  webhookWrong: "Wrong answer to webhook call", webhookDenied: "Denial at webhook call",
 };
 
 const LEVELS = { survived: "ok", missed: "none", failed: "bad" };

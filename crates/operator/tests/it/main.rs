@@ -11,4 +11,5 @@ mod installing;
 mod logging;
 mod permissions;
 mod perturbed;
+mod webhook_faults;
 mod webhooks;

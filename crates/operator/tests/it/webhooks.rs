@@ -199,4 +199,14 @@ fn perturbed_operators_serve_their_webhooks() {
         })
         .run();
     assert!(report.survived.contains(&Perturbation::SlowWebhooks));
+    assert!(
+        report
+            .survived
+            .contains(&Perturbation::WebhookDown { call: 1 })
+    );
+    assert!(
+        !report
+            .missed
+            .contains(&Perturbation::WebhookDown { call: 1 })
+    );
 }

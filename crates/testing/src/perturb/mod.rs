@@ -7,6 +7,8 @@
 //! without values that differ by nature (uids, resourceVersions, times, generated names, cluster IPs): see [`State`]. A
 //! failure names the [`Perturbation`], which [`Perturb::only`] runs again alone.
 //!
+//! The webhooks of an operator and its conversions are called in the same process, and some of their calls fail.
+//!
 //! Limits: clients that the program creates itself are not perturbed, only one perturbation is active at a time, and
 //! intermediate states are not compared; assert those in the story, or add a check of [every](Perturb::always) state or of the
 //! [final](Perturb::invariant) one.
@@ -19,11 +21,13 @@
 //! | `stage` | one run: starting, killing, deposing and waiting for the program |
 //! | `link` | the program's connection to the cluster, where perturbations are injected |
 //! | `stream` | delayed or blind watches |
+//! | `calls` | the webhook calls, one of which fails |
 //! | `state` | [`State`]: the final state of a cluster, and differences |
 //! | `moment` | [`Moment`]: the objects after a write, and checks of them |
 //! | `saved` | results in a file, for the console |
 //! | `report`, `progress` | [`Report`] and [`Failure`]; the progress of a run that hangs |
 
+mod calls;
 mod link;
 mod moment;
 mod plan;
@@ -41,6 +45,7 @@ use std::{ops::RangeInclusive, panic::Location, path::PathBuf, sync::Arc, thread
 use futures_util::future::LocalBoxFuture;
 use kubewright_builtin_controllers::Controllers;
 
+pub(crate) use calls::{Calls, Patient};
 pub use moment::Moment;
 pub use plan::Perturbation;
 pub use program::{Installable, Program};
@@ -82,6 +87,7 @@ pub struct Perturb {
     stale_by: RangeInclusive<usize>,
     at_most: usize,
     jobs: usize,
+    webhook_faults: bool,
     invariants: Vec<(String, Invariant)>,
     saved: Option<PathBuf>,
 }
@@ -170,6 +176,7 @@ where
         stale_by: 1..=3,
         at_most: 64,
         jobs: thread::available_parallelism().map_or(1, usize::from),
+        webhook_faults: true,
         invariants: Vec::new(),
         saved: None,
     }
@@ -210,6 +217,13 @@ impl Perturb {
     /// Runs the program without leader election, and therefore without lost leases.
     pub fn without_leader_election(mut self) -> Self {
         self.script.election = false;
+        self
+    }
+
+    /// Leaves out the runs in which a webhook is unavailable, wrong or negative: for stories and programs that rely on a webhook
+    /// with the failure policy `Ignore`, which is skipped while it is down.
+    pub fn without_webhook_faults(mut self) -> Self {
+        self.webhook_faults = false;
         self
     }
 
@@ -325,6 +339,10 @@ impl Perturb {
             writes: undisturbed.writes,
             pauses: undisturbed.pauses,
             webhook_calls: undisturbed.webhook_calls,
+            webhook_paths: match self.webhook_faults {
+                true => undisturbed.webhook_paths,
+                false => Vec::new(),
+            },
             stale_by: self.stale_by.clone(),
             election: self.script.election,
             at_most: self.at_most,

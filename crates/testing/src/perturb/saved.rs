@@ -107,6 +107,9 @@ fn described(
         Perturbation::Skipped { step } => ("skipped", Some(step)),
         Perturbation::LeaseLost { after_write } => ("leaseLost", Some(after_write)),
         Perturbation::SlowWebhooks => ("slowWebhooks", None),
+        Perturbation::WebhookDown { call } => ("webhookDown", Some(call)),
+        Perturbation::WebhookWrong { call } => ("webhookWrong", Some(call)),
+        Perturbation::WebhookDenied { call } => ("webhookDenied", Some(call)),
     };
     json!({
         "title": perturbation.to_string(),

@@ -90,6 +90,8 @@ pub(super) struct Played {
     pub(super) writes: usize,
     pub(super) pauses: usize,
     pub(super) webhook_calls: usize,
+    /// The paths of the webhook calls that can fail.
+    pub(super) webhook_paths: Vec<String>,
     /// True if the perturbation took effect.
     pub(super) struck: bool,
     /// The timelines of the written objects, if they are to be saved.
@@ -215,6 +217,8 @@ pub(super) async fn play(
 ) -> Result<Played, String> {
     progress.is("starting");
     let cluster = start.start().await;
+    let fault = perturbation.and_then(Perturbation::webhook_fault);
+    cluster.calls.record(fault);
     let history = History::begin(cluster.store(), &script.always).await?;
     let served = (script.program.serve)(&cluster);
     served.map_err(|error| format!("cannot serve the program: {error}"))?;
@@ -255,6 +259,7 @@ pub(super) async fn play(
     sleep(AFTERMATH).await;
     stage.rest().await?;
     history.check(&stage.script.always)?;
+    let webhook_calls = stage.cluster.faults().webhook_calls();
     stage.progress.is("reading the cluster");
     let state = State::read(&stage.cluster, &stage.script.ignored)
         .await
@@ -268,8 +273,9 @@ pub(super) async fn play(
         state,
         writes: acts.writes,
         pauses: acts.pauses,
-        webhook_calls: stage.cluster.faults().webhook_calls(),
-        struck: acts.struck,
+        webhook_calls,
+        webhook_paths: stage.cluster.calls.paths(),
+        struck: acts.struck || stage.cluster.calls.struck(),
         timelines,
     })
 }
