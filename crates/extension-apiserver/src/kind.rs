@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Adds a part to the resource of a version.
-type Extend = Box<dyn Fn(Resource, &Arc<dyn Get>) -> Resource + Send + Sync>;
+type Extend = Box<dyn Fn(Resource, &Arc<dyn Get>) -> Result<Resource, BuildError> + Send + Sync>;
 
 /// A kind of a server. Its names, schema, validation rules, printer columns, selectable fields, `status` and `scale` are derived
 /// from the type `K`.
@@ -220,7 +220,8 @@ impl<K: ServedKind> Kind<K> {
     #[must_use]
     pub fn rows(mut self, rows: impl Rows<K>) -> Self {
         let table = Arc::new(TypedRows::<K>::new(Arc::new(rows)));
-        let extend = move |resource: Resource, _: &Arc<dyn Get>| resource.with_table(table.clone());
+        let extend =
+            move |resource: Resource, _: &Arc<dyn Get>| Ok(resource.with_table(table.clone()));
         self.extend.push(Box::new(extend));
         self
     }
@@ -231,7 +232,7 @@ impl<K: ServedKind> Kind<K> {
         let (name, handler) = (name.into(), Arc::new(handler));
         self.note_subresource(&name, handler.access().verbs().iter().copied());
         let extend = move |resource: Resource, parents: &Arc<dyn Get>| {
-            resource.with_subresource(subresource(&name, &handler, parents))
+            Ok(resource.with_subresource(subresource(&name, &handler, parents)?))
         };
         self.extend.push(Box::new(extend));
         self
@@ -262,7 +263,8 @@ impl<K: ServedKind> Kind<K> {
     fn open(mut self, name: String, handler: Handler<K>) -> Self {
         self.note_subresource(&name, verbs_of(handler.methods()));
         let extend = move |resource: Resource, parents: &Arc<dyn Get>| {
-            resource.with_stream(name.clone(), streams::connect(handler.clone(), parents))
+            let connect = streams::connect(handler.clone(), parents);
+            Ok(resource.with_stream(name.clone(), connect))
         };
         self.extend.push(Box::new(extend));
         self
@@ -274,7 +276,7 @@ impl<K: ServedKind> Kind<K> {
         let (name, handler) = (name.into(), Arc::new(handler));
         self.note_subresource(&name, verbs_of(handler.methods()));
         let extend = move |resource: Resource, _: &Arc<dyn Get>| {
-            resource.with_stream(name.clone(), handler.clone())
+            Ok(resource.with_stream(name.clone(), handler.clone()))
         };
         self.extend.push(Box::new(extend));
         self
@@ -364,11 +366,11 @@ impl<K: ServedKind> Kind<K> {
             resumer.run().boxed()
         });
         let extended = resources.served().into_iter().map(|resource| {
-            let all = self.extend.iter();
-            all.fold(resource, |resource, extend| extend(resource, &parents))
+            let mut all = self.extend.iter();
+            all.try_fold(resource, |resource, extend| extend(resource, &parents))
         });
         Ok(Built {
-            resources: extended.collect(),
+            resources: extended.collect::<Result<_, _>>()?,
             plugins: self.plugins,
             background,
         })

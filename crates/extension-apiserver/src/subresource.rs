@@ -1,18 +1,22 @@
-//! [`Subresource`]: an endpoint below an object, with typed bodies.
+//! [`Subresource`]: an endpoint below an object, with typed bodies that have a schema.
 
 use std::{marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
     Object, boxed_async,
-    registry::{self, Change, Create, Draft, Get, Handlers, Shape, Update, Updated},
+    registry::{self, Change, Create, Draft, Get, Handlers, Update, Updated},
     request::{GetOptions, RequestContext, WriteOptions},
 };
+use kubewright_custom_kinds::{CustomResources, Definition};
 use kubewright_machinery::{Status, gvk::GroupVersionKind, status};
+use kubewright_resource::{Validator, subresource_manifest};
+use kubewright_store::MemoryStore;
+use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::storage::ServedKind;
+use crate::{server::BuildError, storage::ServedKind};
 
 /// The methods that a [`Subresource`] supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +45,9 @@ impl Access {
 
 /// A subresource: `GET` computes an object from its parent, `POST` runs an action on it.
 ///
+/// The objects have a kind and a schema of their own, from a type with `#[derive(Schema)]`: it is part of the OpenAPI documents,
+/// and objects in requests are decoded, defaulted and validated by it before they get here.
+///
 /// ```
 /// use async_trait::async_trait;
 /// # extern crate kubewright_resource as kubewright;
@@ -50,13 +57,15 @@ impl Access {
 /// use kubewright_apiserver::request::RequestContext;
 /// use kubewright_extension_apiserver::{Access, Subresource};
 /// use kubewright_machinery::{Status, gvk::GroupVersionKind};
+/// use kubewright::Schema;
 /// use serde::{Deserialize, Serialize};
 ///
-/// #[derive(Serialize, Deserialize)]
+/// /// The season of a planet on a day.
+/// #[derive(Schema, Serialize, Deserialize)]
 /// struct Season {
+///     #[schema(minimum = 1)]
 ///     day: u32,
-///     #[serde(default)]
-///     name: String,
+///     name: Option<String>,
 /// }
 ///
 /// struct Seasons;
@@ -75,14 +84,15 @@ impl Access {
 ///
 ///     async fn create(&self, _: &RequestContext, planet: Planet, asked: Season) -> Result<Season, Status> {
 ///         let winter = asked.day % planet.spec.days < planet.spec.days / 2;
-///         Ok(Season { name: if winter { "winter" } else { "summer" }.into(), ..asked })
+///         let name = if winter { "winter" } else { "summer" };
+///         Ok(Season { name: Some(name.to_owned()), ..asked })
 ///     }
 /// }
 /// ```
 #[async_trait]
 pub trait Subresource<K: ServedKind>: Send + Sync + 'static {
     /// The object in requests and responses. `kind` and `apiVersion` are added to responses.
-    type Object: Serialize + DeserializeOwned + Send;
+    type Object: JsonSchema + Serialize + DeserializeOwned + Send;
 
     /// Returns the kind of [`Self::Object`].
     fn kind(&self) -> GroupVersionKind;
@@ -131,11 +141,23 @@ pub(crate) fn subresource<K: ServedKind, S: Subresource<K>>(
     name: &str,
     subresource: &Arc<S>,
     parents: &Arc<dyn Get>,
-) -> registry::Subresource {
+) -> Result<registry::Subresource, BuildError> {
     let access = subresource.access();
     let kind = subresource.kind();
+    let invalid = |reason: String| BuildError {
+        kind: kind.kind.clone(),
+        reason,
+    };
+    let manifest = subresource_manifest::<K, S::Object>(&kind);
+    let manifest = manifest.map_err(|e| invalid(e.to_string()))?;
+    let definition = Definition::read(&manifest).map_err(|e| invalid(e.to_string()))?;
+    definition.compile_rules();
+    // The objects are only described: none is stored.
+    let described = CustomResources::new(&definition, Arc::new(MemoryStore::new())).stored();
+    let (_, object) = described.ok_or_else(|| invalid("it has no version".to_owned()))?;
     let endpoint = Arc::new(Endpoint {
-        kind: kind.clone(),
+        validator: Validator::new(&manifest, &kind.version),
+        kind,
         subresource: subresource.clone(),
         parents: parents.clone(),
         parent: PhantomData::<fn() -> K>,
@@ -149,11 +171,12 @@ pub(crate) fn subresource<K: ServedKind, S: Subresource<K>>(
         Access::GetAndUpdate => handlers.update = Some(endpoint),
         Access::Get => {}
     }
-    registry::Subresource::new(name, handlers).with_kind(kind, Shape::Untyped)
+    Ok(registry::Subresource::new(name, handlers).with_object(object))
 }
 
 struct Endpoint<K, S> {
     kind: GroupVersionKind,
+    validator: Validator,
     subresource: Arc<S>,
     parents: Arc<dyn Get>,
     parent: PhantomData<fn() -> K>,
@@ -173,6 +196,26 @@ impl<K: ServedKind, S: Subresource<K>> Endpoint<K, S> {
     fn decode(&self, object: Value) -> Result<S::Object, Status> {
         serde_json::from_value(object)
             .map_err(|e| status::bad_request(format!("the body is not a {}: {e}", self.kind.kind)))
+    }
+
+    /// Adds the name and the namespace of the parent to an object. The object may have the same name already.
+    fn name(&self, cx: &RequestContext, name: &str, object: &mut Value) -> Result<(), Status> {
+        match object["metadata"]["name"].as_str().unwrap_or_default() {
+            own if own.is_empty() || own == name => {}
+            own => {
+                return Err(status::bad_request(format!(
+                    "the name of the object ({own}) does not match the name on the URL ({name})"
+                )));
+            }
+        }
+        if !object["metadata"].is_object() {
+            object["metadata"] = Value::Object(serde_json::Map::new());
+        }
+        object["metadata"]["name"] = name.into();
+        if !cx.namespace().is_empty() {
+            object["metadata"]["namespace"] = cx.namespace().into();
+        }
+        Ok(())
     }
 
     fn value(&self, object: &S::Object) -> Result<Value, Status> {
@@ -212,7 +255,10 @@ impl<K: ServedKind, S: Subresource<K>> Create for Endpoint<K, S> {
             return Err(status::bad_request("dryRun is not supported"));
         }
         let parent = self.parent(cx, name).await?;
-        let object = self.decode(draft.into_value())?;
+        let mut object = draft.into_value();
+        self.name(cx, name, &mut object)?;
+        self.validator.create(&object)?;
+        let object = self.decode(object)?;
         self.answer(&self.subresource.create(cx, parent, object).await?)
     }
 }
@@ -231,9 +277,9 @@ impl<K: ServedKind, S: Subresource<K>> Update for Endpoint<K, S> {
         }
         let parent = self.parent(cx, name).await?;
         let mut old = self.value(&self.subresource.get(cx, parent.clone()).await?)?;
-        // The name of a subresource is that of its parent.
-        old["metadata"]["name"] = name.into();
+        self.name(cx, name, &mut old)?;
         let new = change.apply(cx, Some(&old)).await?.into_value();
+        self.validator.update(&new, &old)?;
         let object = self.decode(new)?;
         let updated = self.subresource.update(cx, parent, object).await?;
         Ok(Updated {

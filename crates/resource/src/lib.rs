@@ -113,6 +113,7 @@ mod crd;
 mod custom_kind;
 pub mod generate;
 mod node;
+mod subresource;
 mod validator;
 mod versions;
 mod well_known;
@@ -120,6 +121,7 @@ mod well_known;
 pub use crd::CrdError;
 pub use custom_kind::CustomKind;
 pub use kubewright_derive::{Schema, defaults};
+pub use subresource::subresource_manifest;
 pub use validator::Validator;
 pub use versions::{
     ConversionError, Counterexample, SameAsHub, Versions, VersionsError, round_trip,

@@ -35,6 +35,7 @@ fn kind(group: &str, version: &str, kind: &str) -> GroupVersionKind {
 
 fn sub(name: &str, kind: SubresourceKind, verbs: &[&str]) -> Subresource {
     Subresource {
+        object: None,
         name: name.into(),
         kind,
         verbs: strings(verbs),

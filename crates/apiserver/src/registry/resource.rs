@@ -100,6 +100,8 @@ pub struct Subresource {
     pub field_manager: Option<Arc<FieldManager>>,
     /// The columns of its objects; `None` if they cannot be shown as a table.
     pub table: Option<Arc<dyn Table>>,
+    /// Describes its objects, if they have a kind and a schema of their own.
+    pub object: Option<Arc<Resource>>,
 }
 
 /// The kind of a subresource's objects.
@@ -122,6 +124,7 @@ impl Subresource {
             default: None,
             field_manager: None,
             table: None,
+            object: None,
         }
     }
 
@@ -141,6 +144,17 @@ impl Subresource {
     #[must_use]
     pub fn with_kind(mut self, kind: GroupVersionKind, shape: Shape) -> Self {
         self.kind = SubresourceKind::Other(kind, shape);
+        self
+    }
+
+    /// Sets the kind of its objects to that of a resource, which need not be served: its schema, its defaults and the fields that
+    /// it knows are those of the objects.
+    #[must_use]
+    pub fn with_object(mut self, resource: Resource) -> Self {
+        let spec = &resource.spec;
+        self.kind = SubresourceKind::Other(spec.kind.clone(), spec.shape);
+        self.default = resource.default.clone();
+        self.object = Some(Arc::new(resource));
         self
     }
 

@@ -136,10 +136,12 @@ impl Target {
 
     /// Returns the schema of request bodies if they are custom objects.
     fn custom(&self) -> Option<&dyn crate::registry::Custom> {
-        self.resource
-            .custom
-            .as_deref()
-            .filter(|_| self.takes_parent())
+        match self.subresource() {
+            Some(subresource) if !self.takes_parent() => {
+                subresource.object.as_ref()?.custom.as_deref()
+            }
+            _ => self.resource.custom.as_deref(),
+        }
     }
 
     /// Returns whether request bodies are objects of the resource itself.

@@ -10,16 +10,18 @@ use kubewright_extension_apiserver::{
     Access, Admission, Column, ExtensionServer, Kind, Rows, Subresource,
 };
 use kubewright_machinery::{Status, gvk::GroupVersionKind, status};
+use kubewright_resource::Schema;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::sky::{COMETS, Comet, Comets, comet, delete, get, post, put, send};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Schema, Serialize, Deserialize)]
 struct Sighting {
     year: i32,
     #[serde(default)]
+    #[schema(optional)]
     visible: bool,
 }
 
@@ -51,7 +53,7 @@ impl Subresource<Comet> for Sightings {
 }
 
 /// The brightness of a comet, which can be changed.
-#[derive(Serialize, Deserialize)]
+#[derive(Schema, Serialize, Deserialize)]
 struct Brightness {
     magnitude: i32,
 }
@@ -173,7 +175,7 @@ async fn typed_subresources_receive_their_parent() {
     assert_eq!((code, &answer["visible"]), (201, &json!(true)), "{answer}");
     assert_eq!(answer["kind"], "Sighting");
     let odd = json!({"apiVersion": "sky.example.com/v1", "kind": "Sighting", "year": "late"});
-    assert_eq!(post(&server, &path, &odd).await.0, 400);
+    assert_eq!(post(&server, &path, &odd).await.0, 422);
     assert_eq!(get(&server, &path).await.0, 405);
     let missing = format!("{COMETS}/none/sightings");
     assert_eq!(post(&server, &missing, &asked).await.0, 404);
@@ -205,7 +207,7 @@ async fn subresources_can_be_updated_and_patched() {
     assert_eq!((code, &error["message"]), (400, &json!("too bright")));
     let patch = json!({"magnitude": "none"});
     let (code, _) = send(&server, Method::PATCH, &path, &merge, &patch).await;
-    assert_eq!(code, 400);
+    assert_eq!(code, 422);
     let (_, answer) = get(&server, &path).await;
     assert_eq!(answer["magnitude"], 7);
     let (code, _) = put(&server, &format!("{path}?dryRun=All"), &put_one(1)).await;

@@ -18,5 +18,6 @@ mod sky;
 mod spdy_client;
 mod stored;
 mod streams;
+mod subresource_schemas;
 mod upgrades;
 mod watches;

@@ -298,6 +298,7 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
         _ => None,
     };
     Some(Subresource {
+        object: None,
         default,
         field_manager,
         table,

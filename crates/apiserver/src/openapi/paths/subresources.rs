@@ -61,9 +61,15 @@ impl<'a> Subject<'_, 'a> {
         }]
     }
 
-    /// Custom resources always use their own name, not that of the subresource's kind.
+    /// Custom resources use their own name, unless the subresource has a kind with a schema of its own.
     fn spoken_below(&self, sub: &Subresource) -> Speaks {
         let own = self.speaks();
+        if let Some(object) = &sub.object {
+            return Speaks {
+                definition: Some(Definition::Custom(object.clone())),
+                kind: object.spec.kind.clone(),
+            };
+        }
         match &sub.kind {
             SubresourceKind::Parent => own,
             SubresourceKind::Other(kind, shape) => Speaks {
