@@ -135,8 +135,8 @@ pub use create_or::{CreateOrError, Mutation, OperationResult, create_or_patch, c
 pub use handler::{Handler, KindScope, LOW_PRIORITY, Owners};
 pub use kubewright_client::{BoxError, ErrorExt};
 pub use manager::{
-    AllNamespaces, ChangeCounter, ControllerDefaults, Group, Manager, ManagerBuilder, ManagerError,
-    Stop, Unsettled,
+    AllNamespaces, ChangeCounter, CommandError, ControllerCommand, ControllerDefaults, Group,
+    Manager, ManagerBuilder, ManagerError, Stop, Unsettled,
 };
 pub use object::{Object, StatusObject};
 pub use predicate::{AnyEvent, Predicate};

@@ -1,7 +1,8 @@
 //! [`Controller`]: a queue, its sources and its workers.
 //!
 //! Invariants: a request is processed by at most one worker; a request that arrives meanwhile causes one more run;
-//! failures are retried with growing delays. A worker that stops finishes its request and takes no more.
+//! failures are retried with growing delays. A worker that stops finishes its request and takes no more, and so does one of a
+//! paused controller.
 //!
 //! | module | contents |
 //! |---|---|
@@ -18,7 +19,11 @@ use kubewright_client::BoxError;
 use kubewright_informer::{NotSynced, SharedInformer};
 use kubewright_workqueue::WorkQueue;
 use parking_lot::Mutex;
-use tokio::{sync::Notify, task::JoinSet, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    task::JoinSet,
+    time::Instant,
+};
 
 pub use sources::WatchHandle;
 use sources::{EndSources, Sources};
@@ -82,6 +87,7 @@ struct Inner {
     parts: Parts,
     journal: Arc<Journal>,
     sources: Mutex<Sources>,
+    paused: watch::Sender<bool>,
 }
 
 impl Controller {
@@ -98,6 +104,7 @@ impl Controller {
             parts,
             journal: Arc::new(journal),
             sources: Mutex::default(),
+            paused: watch::Sender::new(false),
         }));
         for source in sources {
             controller.0.add(source);
@@ -123,6 +130,42 @@ impl Controller {
         self.0.enqueue("trigger".into()).add(request);
     }
 
+    /// Stops the start of reconciles until [`resume`](Self::resume). Running ones finish; requests wait in the queue, and those
+    /// of the same key are merged.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// # let cluster = kubewright_testing::TestCluster::start().await;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Action, Context, Controller, Manager, Request};
+    ///
+    /// let manager = Manager::new(cluster.client());
+    /// let controller = Controller::for_::<ConfigMap>()
+    ///     .build(&manager, |_: Context, _: Request| async { Ok(Action::done()) })
+    ///     .unwrap();
+    /// controller.pause();
+    /// assert!(controller.is_paused() && controller.status().paused);
+    /// controller.resume();
+    /// # });
+    /// ```
+    pub fn pause(&self) {
+        if !self.0.paused.send_replace(true) {
+            tracing::info!(controller = self.name(), "paused");
+        }
+    }
+
+    /// Continues after a [`pause`](Self::pause).
+    pub fn resume(&self) {
+        if self.0.paused.send_replace(false) {
+            tracing::info!(controller = self.name(), "resumed");
+        }
+    }
+
+    /// Reports whether the controller is paused.
+    pub fn is_paused(&self) -> bool {
+        *self.0.paused.borrow()
+    }
+
     /// Returns the status.
     pub fn status(&self) -> ControllerStatus {
         self.brief_status(usize::MAX, RECENT)
@@ -141,6 +184,7 @@ impl Controller {
             processing: queue.processing,
             delayed: queue.delayed,
             workers: inner.parts.workers,
+            paused: self.is_paused(),
             runs,
             failures,
             keys: inner
@@ -191,8 +235,9 @@ impl Controller {
         if !queue.is_idle() || queue.to_run_again > 0 {
             let (queued, processing) = (queue.queued, queue.processing);
             let example = self.journal().example();
+            let paused = if self.is_paused() { ", paused" } else { "" };
             return Some(format!(
-                "{name}: {queued} queued, {processing} running{example}"
+                "{name}: {queued} queued, {processing} running{paused}{example}"
             ));
         }
         if queue.next_due.is_some_and(|at| at <= Instant::now()) {

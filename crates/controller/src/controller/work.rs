@@ -5,7 +5,7 @@ use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
 use futures_util::FutureExt;
 use kubewright_client::ErrorExt;
 use kubewright_workqueue::AddOptions;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 use tracing::Instrument;
 
 use super::{Inner, Parts};
@@ -26,10 +26,17 @@ impl Inner {
     pub(super) async fn work(self: Arc<Self>, stop: Stop) -> Result<(), String> {
         let queue = self.parts.queue.clone();
         let mut stopping = std::pin::pin!(stop.stopping());
+        let mut paused = self.paused.subscribe();
         loop {
+            tokio::select! {
+                biased;
+                () = &mut stopping => return Ok(()),
+                () = becomes(&mut paused, false) => {}
+            }
             let item = tokio::select! {
                 biased;
                 () = &mut stopping => return Ok(()),
+                () = becomes(&mut paused, true) => continue,
                 item = queue.get() => item,
             };
             let Some(item) = item else {
@@ -195,6 +202,12 @@ impl Inner {
         metrics.results(result).inc();
         said.into_owned()
     }
+}
+
+/// Waits until a flag has a value.
+async fn becomes(flag: &mut watch::Receiver<bool>, value: bool) {
+    // The sender lives as long as the controller.
+    let _ = flag.wait_for(|it| *it == value).await;
 }
 
 impl<'a> Active<'a> {

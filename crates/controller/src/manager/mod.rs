@@ -15,10 +15,12 @@
 //! | `verified` | the caches that are known to show what the server holds |
 //! | `defaults` | [`ControllerDefaults`]: default settings of controllers |
 //! | `checks` | health, metrics, `/debug/controllers` |
+//! | `command` | [`ControllerCommand`]: enqueue, pause, resume |
 //! | `error`, `stop` | [`ManagerError`], [`Stop`] |
 
 mod build;
 mod checks;
+mod command;
 mod defaults;
 mod error;
 mod groups;
@@ -37,6 +39,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 
 pub use build::ManagerBuilder;
+pub use command::{CommandError, ControllerCommand};
 pub use defaults::ControllerDefaults;
 pub use error::ManagerError;
 pub use groups::Group;

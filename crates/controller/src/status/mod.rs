@@ -140,6 +140,8 @@ pub struct ControllerStatus {
     pub delayed: usize,
     /// The number of workers.
     pub workers: usize,
+    /// Whether it is [paused](crate::Controller::pause).
+    pub paused: bool,
     /// The number of runs.
     pub runs: u64,
     /// The number of failed runs.

@@ -1,7 +1,8 @@
 //! The program around an operator: flags, logs, health, metrics, leader election, signals.
 //!
 //! Without a command, the program runs until it receives SIGINT or SIGTERM. The hidden flag `--until-stdin-closes` also stops it
-//! when its standard input is closed, so that it does not outlive its parent process. It serves its webhooks with a certificate
+//! when its standard input is closed, so that it does not outlive its parent process, and takes commands to its controllers from
+//! there, one JSON object on each line. It serves its webhooks with a certificate
 //! from `--webhook-cert-path`, or one that it issues. `describe` prints the [`Model`](crate::Model) as JSON without a cluster;
 //! `install` installs the CustomResourceDefinitions.
 
@@ -11,12 +12,13 @@ mod apiserver;
 mod apiserver_options;
 #[cfg(feature = "apiserver")]
 mod apiserver_store;
+mod input;
 mod metrics;
 
 use std::{
     error::Error,
     future::Future,
-    io::{IsTerminal, Read, Write},
+    io::{IsTerminal, Write},
     path::PathBuf,
     process::ExitCode,
 };
@@ -359,10 +361,20 @@ async fn run(
 ) -> Result<(), BoxError> {
     init_logging(&flags)?;
     let signal = shutdown_signal()?;
+    let (commands, closed) = match until_stdin_closes {
+        true => {
+            let (commands, closed) = input::read();
+            (Some(commands), Some(closed))
+        }
+        false => (None, None),
+    };
     let stop = async move {
-        tokio::select! {
-            () = signal => {}
-            () = stdin_closed(), if until_stdin_closes => {}
+        match closed {
+            Some(closed) => tokio::select! {
+                () = signal => {}
+                () = closed => {}
+            },
+            None => signal.await,
         }
     };
     let client = client(&flags).await?;
@@ -386,6 +398,9 @@ async fn run(
         builder = builder.namespaces([namespace]);
     }
     let manager = operator.build(builder)?;
+    if let Some(commands) = commands {
+        commands.execute(&manager);
+    }
     webhook.serve(webhooks.clone(), source, &manager).await?;
     #[cfg(feature = "apiserver")]
     if let Some(apis) = apis {
@@ -453,20 +468,6 @@ fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
 #[cfg(not(unix))]
 fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
     Ok(async { drop(tokio::signal::ctrl_c().await) })
-}
-
-/// Completes when standard input is closed. Its content is ignored.
-async fn stdin_closed() {
-    let (sender, closed) = tokio::sync::oneshot::channel::<()>();
-    // A blocking read cannot be cancelled, so the thread lives until the process ends.
-    std::thread::spawn(move || {
-        let mut ignored = [0; 1024];
-        let mut input = std::io::stdin().lock();
-        while matches!(input.read(&mut ignored), Ok(1..)) {}
-        drop(sender);
-    });
-    // Nothing is ever sent: dropping the sender wakes the receiver.
-    _ = closed.await;
 }
 
 #[cfg(test)]
