@@ -30,16 +30,18 @@ struct Graph {
     owned: HashMap<String, Vec<String>>,
 }
 
-/// Returns the owners and dependents of the object with a uid. The query has `uid` and, for a namespaced object, `namespace`.
+/// Returns the owners and dependents of the object with a uid. The query has `uid`, for a namespaced object
+/// `namespace`, and `at` for the objects of an earlier revision.
 pub(crate) async fn tree(
     client: &kube::Client,
     query: &str,
 ) -> Result<Value, (StatusCode, String)> {
-    let (mut uid, mut namespace) = (String::new(), None);
+    let (mut uid, mut namespace, mut at) = (String::new(), None, None);
     for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
         let value = percent_encoding::percent_decode_str(value).decode_utf8_lossy();
         match name {
             "uid" => uid = value.into_owned(),
+            "at" => at = value.parse().ok(),
             "namespace" if !value.is_empty() && !value.contains('/') => {
                 namespace = Some(value.into_owned())
             }
@@ -52,7 +54,7 @@ pub(crate) async fn tree(
         .map(|kind: Kind| {
             let (client, namespace) = (client.clone(), namespace.clone());
             async move {
-                let list = listed(&client, &kind, namespace.as_deref()).await;
+                let list = listed(&client, &kind, namespace.as_deref(), at).await;
                 (kind, list)
             }
         })
@@ -60,8 +62,13 @@ pub(crate) async fn tree(
     let (mut graph, mut unseen) = (Graph::default(), Vec::new());
     while let Some((kind, list)) = lists.next().await {
         match list {
-            Some(list) => graph.add(&kind, &list),
-            None => unseen.push(kind.resource),
+            (code, list) if code.is_success() => graph.add(&kind, &list),
+            // The revision has been compacted: of no kind is there a list.
+            (StatusCode::GONE, status) => {
+                let message = status["message"].as_str().unwrap_or("the revision is gone");
+                return Err((StatusCode::GONE, message.to_owned()));
+            }
+            _ => unseen.push(kind.resource),
         }
     }
     if !graph.nodes.contains_key(&uid) {
@@ -84,10 +91,17 @@ pub(crate) async fn tree(
     Ok(json!({"object": below, "owners": graph.above(&uid), "omitted": omitted, "unseen": unseen}))
 }
 
-async fn listed(client: &kube::Client, kind: &Kind, namespace: Option<&str>) -> Option<Value> {
+async fn listed(
+    client: &kube::Client,
+    kind: &Kind,
+    namespace: Option<&str>,
+    at: Option<u64>,
+) -> (StatusCode, Value) {
     // Namespaced objects may be owned by cluster-scoped ones, which are few.
     let path = kind.path(namespace);
-    forward::get_json(client, &format!("{path}?limit={LOOKED_AT}")).await
+    let exact = at.map(|at| format!("&resourceVersion={at}&resourceVersionMatch=Exact"));
+    let exact = exact.unwrap_or_default();
+    forward::get(client, &format!("{path}?limit={LOOKED_AT}{exact}")).await
 }
 
 impl Graph {

@@ -37,6 +37,31 @@ async fn a_tree_has_owners_above_and_owned_objects_below() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_tree_of_the_past_has_the_objects_of_that_revision() {
+    let scene = Scene::start().await;
+    let root = scene.config_map("root").await;
+    let leaf = owned(&scene, "leaf", &root).await;
+    owned(&scene, "late", &root).await;
+    let at = |revision: &Value| {
+        let uid = root["metadata"]["uid"].as_str().unwrap();
+        let revision = revision["metadata"]["resourceVersion"].as_str().unwrap();
+        format!("/kubewright/v1/console/tree?uid={uid}&namespace=default&at={revision}")
+    };
+    let (code, then) = scene.get(&at(&leaf)).await;
+    assert_eq!(code, 200, "{then}");
+    let names = |tree: &Value| {
+        let owns = tree["object"]["owns"].as_array().unwrap();
+        let names = owns
+            .iter()
+            .map(|one| one["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(names(&then), ["leaf"]);
+    assert_eq!(names(&tree(&scene, &root).await), ["late", "leaf"]);
+    assert_eq!(names(&scene.get(&at(&root)).await.1), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_missing_owner_is_marked() {
     let scene = Scene::start().await;
     let gone = json!({"metadata": {"name": "gone", "uid": "00000000-0000-0000-0000-000000000000"}});

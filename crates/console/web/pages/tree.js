@@ -6,8 +6,8 @@ import { Age, Dot, Empty, Problem } from "../parts.js";
 import { at } from "../route.js";
 import { html, useEffect, useSignal } from "../ui.js";
 
-export function treePath(uid, namespace) {
-  return `/kubewright/v1/console/tree${query({ uid, namespace })}`;
+export function treePath(uid, namespace, at) {
+  return `/kubewright/v1/console/tree${query({ uid, namespace, at })}`;
 }
 
 function Node({ node }) {
@@ -30,19 +30,19 @@ export function Tree({ object }) {
   const { uid, namespace, resourceVersion } = object.metadata;
   useEffect(() => {
     let gone = false;
-    const load = () => get(treePath(uid, namespace)).then((tree) => !gone && (state.value = { tree }), (error) => !gone && (state.value = { error }));
+    const load = () => get(treePath(uid, namespace, at.value)).then((tree) => !gone && (state.value = { tree }), (error) => !gone && (state.value = { error }));
     load();
-    const timer = setInterval(() => !document.hidden && load(), 3_000);
+    // The past does not change.
+    const timer = at.value === null ? setInterval(() => !document.hidden && load(), 3_000) : 0;
     return () => {
       gone = true;
       clearInterval(timer);
     };
-  }, [uid, resourceVersion]);
+  }, [uid, resourceVersion, at.value]);
   const { tree, error } = state.value ?? {};
   if (error) return html`<${Problem} error=${error} />`;
   if (!tree) return html`<p class="empty" aria-busy="true">Loading …</p>`;
-  return html`${at.value !== null && html`<${Empty}>The tree is that of now.<//>`}
-    <section class="panel"><h2>Owners</h2>${tree.owners.length
+  return html`<section class="panel"><h2>Owners</h2>${tree.owners.length
       ? html`<ul class="tree">${tree.owners.map((node) => html`<li key=${node.uid}><${Node} node=${node} /></li>`)}</ul>` : html`<${Empty}>No object owns this one.<//>`}</section>
     <section class="panel"><h2>Owned objects</h2>${tree.object.owns.length
       ? html`<ul class="tree"><${TreeNode} node=${tree.object} /></ul>` : html`<${Empty}>It owns no object.<//>`}
