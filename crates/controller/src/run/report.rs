@@ -69,12 +69,14 @@ impl Manager {
         let mut after = 0;
         // The time of the last report, if nothing was going on.
         let mut quiet_since: Option<Instant> = None;
+        let mut paused = Vec::new();
         loop {
             tokio::select! {
                 () = stop.stopping() => return,
                 () = tokio::time::sleep(INTERVAL) => {}
             }
-            let is_quiet = self.is_quiet(after);
+            let paused_now = self.paused();
+            let is_quiet = self.is_quiet(after) && paused_now == paused;
             let is_known = quiet_since.is_some_and(|at| at.elapsed() < QUIET_INTERVAL);
             if !self.tracking().has_ledger() || (is_quiet && is_known) {
                 continue;
@@ -84,6 +86,7 @@ impl Manager {
             match self.send(&report).await {
                 Ok(()) => {
                     after = last;
+                    paused = paused_now;
                     quiet_since = is_quiet.then(Instant::now);
                 }
                 Err(error) => tracing::debug!(%error, "could not report runs"),
@@ -98,6 +101,14 @@ impl Manager {
             queue.queued == 0 && queue.processing == 0
         };
         self.finished().last() == after && self.controllers().iter().all(is_idle)
+    }
+
+    /// Returns which controllers are paused.
+    fn paused(&self) -> Vec<bool> {
+        self.controllers()
+            .iter()
+            .map(Controller::is_paused)
+            .collect()
     }
 
     async fn send(&self, report: &ManagerReport) -> Result<(), kube::Error> {
