@@ -261,7 +261,70 @@ export const scenarios = {
 
   "metrics are plotted from the server's samples": async ({ tab }) => {
     const page = await tab("/metrics");
-    await page.getByRole("img", { name: /^apiserver_request_total GET: now/ }).waitFor();
+    await page.getByRole("img", { name: /^apiserver_request_total: .*GET now/ }).waitFor();
+    await page.getByRole("img", { name: /^apiserver_request_duration_seconds: .*p99 now/ }).waitFor();
+  },
+
+  "a controller has rates and quantiles": async ({ tab, api, accessible, picture }) => {
+    const page = await tab("/metrics?controller=mirror");
+    await page.getByRole("heading", { level: 2, name: "Controller mirror" }).waitFor();
+    for (let n = 0; n < 30; n++) {
+      await api("POST", MAPS, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `mirrored-${n}` } });
+      await page.waitForTimeout(100);
+    }
+    await page.getByRole("img", { name: /^Reconciles: .*success now/ }).waitFor();
+    await page.getByRole("img", { name: /^Duration of reconciles: p50 now .*p99 now/ }).waitFor();
+    await page.getByRole("img", { name: /^Time in the queue: p50 now/ }).waitFor();
+    assert.equal(await page.getByRole("heading", { name: "Server" }).count(), 0);
+    await accessible(page, "metrics-of-a-controller");
+    await picture(page, "metrics-controller-light");
+  },
+
+  "a controller is paused, given a key and resumed": async ({ tab, api, accessible }) => {
+    const page = await tab("/c/mirror");
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText("paused: nothing is reconciled").waitFor();
+    await accessible(page, "paused");
+    await api("POST", MAPS, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mirrored-later" } });
+    await page.getByRole("textbox", { name: "Key" }).fill("default/nothing");
+    await page.getByRole("button", { name: "Enqueue" }).click();
+    await page.getByText("Enqueued default/nothing").waitFor();
+    await page.locator("dl.facts div", { hasText: "Queued" }).getByText("2", { exact: true }).waitFor();
+    await assert.rejects(api("GET", "/api/v1/namespaces/default/secrets/mirrored-later"), /404/);
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await page.locator("td", { hasText: "default/mirrored-later" }).first().waitFor();
+    await api("GET", "/api/v1/namespaces/default/secrets/mirrored-later");
+  },
+
+  "a session that has ended is shown": async ({ tab, accessible, picture }) => {
+    const page = await tab();
+    const select = page.getByLabel("Session", { exact: true });
+    await select.selectOption({ index: 1 });
+    await page.getByText("This is a session that has ended: kubewright dev: crew").waitFor();
+    await page.getByRole("link", { name: "Runs", exact: true }).click();
+    await page.getByText("default/mirrored").first().waitFor();
+    assert.match(page.url(), /\/runs\?session=/);
+    await page.getByRole("link", { name: "captains", exact: false }).first().click();
+    await page.locator('tr[data-key="default/ahab"] a').click();
+    await page.getByRole("tab", { name: "History" }).click();
+    await page.locator(".revisions li").nth(1).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Delete" }).count(), 0);
+    await accessible(page, "session");
+    await picture(page, "session-light");
+    await page.getByRole("link", { name: "Back to the running one" }).click();
+    await page.getByText("This is a session").waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "Metrics", exact: true }).waitFor();
+  },
+
+  "the tree of the past is one parameter away": async ({ tab, api }) => {
+    const root = await api("POST", MAPS, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "planted" } });
+    const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "planted", uid: root.metadata.uid }];
+    await api("POST", MAPS, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "grown", ownerReferences } });
+    const page = await tab(`/o/configmaps/default/planted?tab=tree&at=${root.metadata.resourceVersion}`);
+    await page.getByText("It owns no object.").waitFor();
+    await page.getByRole("button", { name: "Back to now" }).click();
+    await page.getByRole("link", { name: "grown" }).waitFor();
   },
 
   "a fault is injected, shown everywhere and removed": async ({ tab, picture }) => {

@@ -10,6 +10,7 @@ use crate::{
     guard::Guard,
     lab::Laboratory,
     metrics::Sampler,
+    operator::LocalOperator,
     own::Own,
     service::{Pages, Shared},
     token::Token,
@@ -48,7 +49,9 @@ pub struct ConsoleBuilder {
     title: String,
     is_local: bool,
     lab: Option<Lab>,
+    operator: Option<Arc<dyn LocalOperator>>,
     perturbations: Option<PathBuf>,
+    sessions: Option<PathBuf>,
     directory: Option<PathBuf>,
 }
 
@@ -77,7 +80,9 @@ impl Console {
             title: "kubewright".to_owned(),
             is_local: false,
             lab: None,
+            operator: None,
             perturbations: None,
+            sessions: None,
             directory: None,
         }
     }
@@ -136,6 +141,19 @@ impl ConsoleBuilder {
         self
     }
 
+    /// Plots the metrics of an operator, and adds buttons that pause its controllers and enqueue keys. The operator belongs to this
+    /// program: commands are not sent to others.
+    pub fn operator(mut self, operator: Arc<dyn LocalOperator>) -> Self {
+        self.operator = Some(operator);
+        self
+    }
+
+    /// Shows the sessions that [`save_session`](crate::save_session) has saved in a directory.
+    pub fn sessions(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.sessions = Some(directory.into());
+        self
+    }
+
     /// Reads the files of the pages from a directory instead of the program, so that they can be changed without a build.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
@@ -162,11 +180,13 @@ impl ConsoleBuilder {
         let url = format!("http://{address}/#t={}", token.as_str());
         let own = Arc::new(Own {
             lab: self.lab.map(|lab| Laboratory::new(lab, &self.title)),
-            metrics: Sampler::new(self.client.clone()),
+            metrics: Sampler::new(self.client.clone(), self.operator.clone()),
             client: self.client,
             title: self.title,
             is_local: self.is_local,
+            operator: self.operator,
             perturbations: self.perturbations,
+            sessions: self.sessions,
         });
         let pages = Pages::new(Shared {
             guard: Guard::new(address.ip(), token),

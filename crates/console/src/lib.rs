@@ -29,8 +29,11 @@
 //! | `secrets` | masking of Secret values |
 //! | `stream` | one stream for each tab: windows of tables, objects, and polled responses |
 //! | `export` | the pages with the data of a moment, in a single file |
+//! | `metrics` | metrics of the server and the operator, for plots |
+//! | `operator` | [`LocalOperator`]: the operator of this program |
+//! | `sessions` | saved sessions |
 //! | `lab` | faults, the clock and forks of a cluster in this process |
-//! | `own` | the paths of data that is not part of the API: `kinds`, `tree`, `documents`, `metrics`, `perturbations` |
+//! | `own` | the paths of data that is not part of the API: `kinds`, `tree`, `documents`, `perturbations` |
 
 mod answer;
 mod api_path;
@@ -43,10 +46,12 @@ mod guard;
 mod kinds;
 mod lab;
 mod metrics;
+mod operator;
 mod own;
 mod perturbations;
 mod secrets;
 mod service;
+mod sessions;
 mod stream;
 mod token;
 mod tree;
@@ -54,3 +59,5 @@ mod tree;
 pub use assets::{Asset, assets};
 pub use console::{Console, ConsoleBuilder, ConsoleError};
 pub use export::{ExportError, export};
+pub use operator::LocalOperator;
+pub use sessions::{SaveError, save_session};

@@ -28,14 +28,27 @@ function Travel() {
       aria-label="Revision that the pages show" /></label>`;
 }
 
+/** The end of a session, by its name: `2026-11-19T22-40-01.123Z` is `2026-11-19 22:40 UTC`. */
+export function sessionTime(name) {
+  return name.replace(/^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d).*/, "$1 $2:$3 UTC");
+}
+
+/** The sessions that have ended and were saved. Each is shown by pages of its own. */
+function Sessions() {
+  const names = session.value?.sessions ?? [];
+  if (!names.length) return null;
+  return html`<select aria-label="Session" onChange=${(event) => event.target.value && location.assign(`/?session=${encodeURIComponent(event.target.value)}`)}>
+    <option value="">Running session</option>${names.map((name) => html`<option key=${name} value=${name}>${sessionTime(name)}</option>`)}</select>`;
+}
+
 export function Top() {
   const [level, word] = CONNECTION[connection.value] ?? CONNECTION.connecting;
   const version = session.value?.version;
   return html`<header class="top">
-    <a class="brand" href="/"><img src=${recorded?.icon ?? "/app/icon.svg"} alt="" />${session.value?.title ?? "Kubewright"}</a>
+    <a class="brand" href=${address("/")}><img src=${recorded?.icon ?? "/app/icon.svg"} alt="" />${session.value?.title ?? "Kubewright"}</a>
     <span class="muted">${version?.gitVersion ? `Kubernetes ${version.gitVersion}` : ""}</span>
     <span class="grow"></span>
-    <${Travel} />
+    <${Sessions} /><${Travel} />
     <span class="state"><${Dot} level=${level} word=${word} /></span>
     <button class="plain" title="Light, dark, or as the system (t)" onClick=${nextTheme}>${{ auto: "Auto", light: "Light", dark: "Dark" }[theme.value]}</button>
     <button class="plain" onClick=${help} aria-label="Keys"><kbd aria-hidden="true">?</kbd></button>

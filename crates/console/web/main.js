@@ -7,9 +7,9 @@ import { later } from "./later.js";
 import { notice, Problem } from "./parts.js";
 import { address, at, choose, followLinks, segments } from "./route.js";
 import { html, render, signal } from "./ui.js";
-import { Side, Top } from "./layout.js";
+import { sessionTime, Side, Top } from "./layout.js";
 import { applyTheme, nextTheme } from "./theme.js";
-import { recorded } from "./recorded.js";
+import { isFile, recorded } from "./recorded.js";
 import { takeToken, token } from "./token.js";
 import { Overview } from "./pages/overview.js";
 import { Objects } from "./pages/objects.js";
@@ -46,6 +46,12 @@ function Past() {
   return html`<div class="past" role="status">This is revision ${at.value}. <button class="plain" onClick=${() => choose({ at: null })}>Back to now</button></div>`;
 }
 
+/** That a saved session is shown, on every page. */
+function Ended() {
+  if (!recorded?.session) return null;
+  return html`<div class="past" role="status">This is a session that has ended: ${recorded.title ?? ""} ${sessionTime(recorded.session)}. <a href="/">Back to the running one</a></div>`;
+}
+
 /** What experiments are active, on every page. */
 function Experiments() {
   const state = usePoll(session.value?.lab ? "/kubewright/v1/console/lab" : null);
@@ -56,7 +62,7 @@ function Experiments() {
 }
 
 function App() {
-  if (!recorded && (connection.value === "refused" || failure.value?.code === 401 || !token())) {
+  if (!isFile && (connection.value === "refused" || failure.value?.code === 401 || !token())) {
     return html`<main class="gate"><div class="panel"><h1>This address needs its token</h1>
       <p>Open the URL that <code>kubewright</code> printed. It ends with <code>#t=</code> and a token, which is new at each start.</p></div></main>`;
   }
@@ -64,7 +70,7 @@ function App() {
     <${Top} />
     <${Side} />
     <main id="main" tabindex="-1">
-      <${Past} />${session.value && html`<${Experiments} />`}
+      <${Ended} /><${Past} />${session.value && html`<${Experiments} />`}
       ${failure.value && html`<div class="page"><${Problem} error=${failure.value} /></div>`}
       ${session.value && kinds.value.length ? html`<${Page} />` : !failure.value && html`<div class="page empty" aria-busy="true">Loading …</div>`}
     </main>
@@ -83,11 +89,11 @@ async function load() {
   }
 }
 
-if (!recorded) takeToken();
+if (!isFile) takeToken();
 applyTheme();
 followLinks();
 listenToKeys({ t: nextTheme });
-if (!recorded) {
+if (!isFile) {
   addEventListener("hashchange", () => {
     takeToken();
     location.reload();

@@ -1,9 +1,24 @@
-// A recording: one file with the pages and the data of a moment. No server is behind it.
+// A recording: the data of a moment, in one file with the pages, or saved by the console as a session that has ended.
+import { takeToken, token } from "./token.js";
 
 const element = document.getElementById("recorded");
 
-/** The data, or nothing on the pages of a running console. */
-export const recorded = element ? JSON.parse(element.textContent) : null;
+/** Whether the pages are a file. No server is behind it, and the fragment has the path and the parameters. */
+export const isFile = Boolean(element);
+
+/** The data, or nothing on the pages of a running cluster. */
+export const recorded = isFile ? JSON.parse(element.textContent) : await saved(new URLSearchParams(location.search).get("session"));
+
+/** Loads a saved session; one that cannot be loaded is empty. */
+async function saved(name) {
+  if (!name) return null;
+  takeToken();
+  if (!token()) return null;
+  const response = await fetch(`/kubewright/v1/console/sessions/${encodeURIComponent(name)}`, {
+    headers: { authorization: `Bearer ${token()}` }, cache: "no-store", credentials: "omit",
+  }).catch(() => null);
+  return response?.ok ? response.json() : { session: name, answers: {}, tables: {} };
+}
 
 /** Parameters that choose a part of an answer, which a recording has as a whole. */
 const PARTS = ["limit", "at", "version", "after"];

@@ -1,12 +1,12 @@
 // The address is the state: the page, and everything that one has chosen on it.
-import { recorded } from "./recorded.js";
+import { isFile, recorded } from "./recorded.js";
 import { computed, signal } from "./ui.js";
 
 const here = signal(read());
 
-/** In a recording, which is a file, the fragment has the path and the parameters. */
+/** In a file the fragment has the path and the parameters. */
 function read() {
-  if (recorded) {
+  if (isFile) {
     const [path, search = ""] = (location.hash.slice(1) || "/").split("?");
     return { path, query: Object.fromEntries(new URLSearchParams(search)) };
   }
@@ -30,9 +30,10 @@ function decode(segment) {
   }
 }
 
-/** Makes an address. The revision is kept unless another is given. */
+/** Makes an address. The session is kept, and so is the revision unless another is given. */
 export function address(path, query = {}) {
-  const all = { ...(params.peek().at ? { at: params.peek().at } : {}), ...query };
+  const { at, session } = params.peek();
+  const all = { at, session, ...query };
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(all)) {
     if (value !== undefined && value !== null && value !== "") search.set(name, value);
@@ -43,7 +44,7 @@ export function address(path, query = {}) {
 
 /** Goes to an address of the console. */
 export function go(target, { replace = false } = {}) {
-  if (!recorded) history[replace ? "replaceState" : "pushState"](null, "", target);
+  if (!isFile) history[replace ? "replaceState" : "pushState"](null, "", target);
   else if (replace) location.replace(`#${target}`);
   else location.hash = target;
   here.value = read();
@@ -60,14 +61,16 @@ export function choose(changes, options) {
 
 /** Follows links within the console without loading it again. */
 export function followLinks() {
-  addEventListener(recorded ? "hashchange" : "popstate", () => (here.value = read()));
+  addEventListener(isFile ? "hashchange" : "popstate", () => (here.value = read()));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href]");
     const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
     if (!link || !plain || link.target || link.origin !== location.origin || link.hasAttribute("download")) return;
     if (link.hash && link.pathname === location.pathname && link.search === location.search) return;
+    // The pages of another session are loaded with its data.
+    if (!isFile && (recorded?.session ?? null) !== new URLSearchParams(link.search).get("session")) return;
     event.preventDefault();
-    go(recorded ? link.getAttribute("href") : link.pathname + link.search);
+    go(isFile ? link.getAttribute("href") : link.pathname + link.search);
     document.querySelector("main")?.scrollTo(0, 0);
   });
 }

@@ -5,12 +5,13 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::Arc,
 };
 
 use clap::Args;
 use kube::Client;
 use kubewright_cluster::{Lab, write_secret_file};
-use kubewright_console::{Console, ConsoleError};
+use kubewright_console::{Console, ConsoleError, LocalOperator};
 use kubewright_scaffold::Error;
 
 use crate::output::warn;
@@ -23,6 +24,9 @@ const OPEN: u8 = b'o';
 
 /// The directory of a project in which tests save the results of perturbations.
 const PERTURBATIONS: &str = "target/kubewright/perturbations";
+
+/// The directory of a project in which `dev` saves its sessions.
+pub(crate) const SESSIONS: &str = "target/kubewright/sessions";
 
 /// The flags of the console.
 #[derive(Args, Clone, Debug, Default)]
@@ -50,10 +54,10 @@ pub(crate) struct RunningConsole {
 /// The subject of a console.
 pub(crate) struct Subject<'a> {
     /// The title of the pages.
-    pub(crate) title: &'a str,
-    pub(crate) place: Where,
-    /// The root of the project whose test results are shown.
-    pub(crate) project: Option<&'a Path>,
+    title: &'a str,
+    place: Where,
+    project: Option<&'a Path>,
+    operator: Option<Arc<dyn LocalOperator>>,
 }
 
 /// The place of the cluster: in this program, with which it ends, or elsewhere.
@@ -62,6 +66,29 @@ pub(crate) enum Where {
     /// Here, with the experiments that are allowed.
     Here(Option<Lab>),
     Elsewhere,
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn new(title: &'a str, place: Where) -> Self {
+        Self {
+            title,
+            place,
+            project: None,
+            operator: None,
+        }
+    }
+
+    /// Sets the root of the project whose test results and earlier sessions are shown.
+    pub(crate) fn project(mut self, root: &'a Path) -> Self {
+        self.project = Some(root);
+        self
+    }
+
+    /// Sets the operator whose metrics are plotted and whose controllers can be paused.
+    pub(crate) fn operator(mut self, operator: impl LocalOperator + 'static) -> Self {
+        self.operator = Some(Arc::new(operator));
+        self
+    }
 }
 
 impl ConsoleArgs {
@@ -91,7 +118,12 @@ impl ConsoleArgs {
             }
         }
         if let Some(root) = subject.project {
-            builder = builder.perturbations(root.join(PERTURBATIONS));
+            builder = builder
+                .perturbations(root.join(PERTURBATIONS))
+                .sessions(root.join(SESSIONS));
+        }
+        if let Some(operator) = subject.operator {
+            builder = builder.operator(operator);
         }
         if let Some(directory) = &self.console_dir {
             builder = builder.directory(directory);

@@ -101,17 +101,12 @@ impl Console {
         let client = cluster.client().await?;
         let project = project().ok();
         let title = cluster.context.as_deref().unwrap_or("kubewright console");
-        let console = self
-            .console
-            .started(
-                client,
-                Subject {
-                    title,
-                    place: Where::Elsewhere,
-                    project: project.as_ref().map(|project| project.root()),
-                },
-            )
-            .await?;
+        let subject = Subject::new(title, Where::Elsewhere);
+        let subject = match &project {
+            Some(project) => subject.project(project.root()),
+            None => subject,
+        };
+        let console = self.console.started(client, subject).await?;
         self.announce(console.url())?;
         if self.open {
             console.open();

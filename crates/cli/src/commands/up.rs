@@ -152,11 +152,7 @@ impl Up {
             .console
             .start(
                 cluster.direct_client(),
-                Subject {
-                    title: "kubewright up",
-                    place: Where::Here(lab),
-                    project: None,
-                },
+                Subject::new("kubewright up", Where::Here(lab)),
             )
             .await?;
         let endpoint = cluster

@@ -6,7 +6,7 @@
 //! | `bundle` | the file: the pages as modules in data URLs, with the data |
 
 mod bundle;
-mod recording;
+pub(crate) mod recording;
 
 use http::StatusCode;
 
@@ -41,6 +41,12 @@ pub enum ExportError {
 /// Fails if the kinds of the cluster cannot be discovered.
 pub async fn export(client: kube::Client, title: &str) -> Result<String, ExportError> {
     let recording = recording::record(client, title).await;
-    let recording = recording.map_err(|(code, message)| ExportError::Cluster { code, message })?;
+    let recording = recording.map_err(ExportError::of)?;
     Ok(bundle::html(title, &recording))
+}
+
+impl ExportError {
+    pub(crate) fn of((code, message): (StatusCode, String)) -> Self {
+        Self::Cluster { code, message }
+    }
 }

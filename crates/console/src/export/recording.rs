@@ -46,16 +46,18 @@ struct Recording {
 }
 
 /// Records the state of a cluster.
-pub(super) async fn record(client: kube::Client, title: &str) -> Result<Value, Failed> {
+pub(crate) async fn record(client: kube::Client, title: &str) -> Result<Value, Failed> {
     let kinds = discover(&client).await?;
     let mut recording = Recording {
         own: Own {
-            metrics: Sampler::new(client.clone()),
+            metrics: Sampler::new(client.clone(), None),
             client: client.clone(),
             title: title.to_owned(),
             is_local: false,
             lab: None,
+            operator: None,
             perturbations: None,
+            sessions: None,
         },
         answers: BTreeMap::new(),
     };

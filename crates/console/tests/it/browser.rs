@@ -5,12 +5,13 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kubewright_cluster::{Cluster, Lab};
-use kubewright_console::Console;
+use kubewright_console::{Console, save_session};
 use kubewright_controller::{
     Action, Context, Controller, Manager, ManagerBuilder, ManagerError, Predicate, Request, Result,
     create_or_update,
@@ -162,11 +163,15 @@ async fn populated() -> Stage {
         (1, 1),
         "{report}"
     );
+    let manager = program(Manager::builder(cluster.client())).unwrap();
+    let sessions = results.join("sessions");
     let console = Console::builder(cluster.direct_client())
         .title("kubewright up")
         .local()
         .lab(lab)
-        .perturbations(&results);
+        .operator(Arc::new(manager.clone()))
+        .perturbations(&results)
+        .sessions(&sessions);
     let console = match env::var_os("KUBEWRIGHT_CONSOLE_HOLD") {
         Some(_) => console.directory(concat!(env!("CARGO_MANIFEST_DIR"), "/web")),
         None => console,
@@ -174,7 +179,6 @@ async fn populated() -> Stage {
     let console = console.start("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let scene = Scene::of(console);
     populate(&scene).await;
-    let manager = program(Manager::builder(cluster.client())).unwrap();
     manager.report_runs().unwrap();
     tokio::spawn(async move { manager.run(std::future::pending()).await });
     scene.config_map("mirrored").await;
@@ -186,6 +190,8 @@ async fn populated() -> Stage {
     };
     let reported = tokio::time::timeout(Duration::from_secs(60), reported).await;
     reported.expect("the run is reported");
+    let saved = save_session(cluster.direct_client(), "kubewright dev: crew", &sessions).await;
+    saved.unwrap();
     let denied =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "Not-A-Name"}});
     let path = "/api/v1/namespaces/default/configmaps";

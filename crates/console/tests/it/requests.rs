@@ -162,15 +162,29 @@ async fn pasted_text_is_parsed_by_the_server() {
 #[tokio::test(flavor = "multi_thread")]
 async fn figures_of_the_server_are_sums() {
     let scene = Scene::start().await;
+    let metrics = "/kubewright/v1/console/metrics";
+    let (mut stream, tab) = scene.stream().await;
+    scene
+        .subscribe(&tab, json!([{"id": "m", "type": "poll", "path": metrics}]))
+        .await;
+    // Rates begin with the second sample.
+    let lists = |message: &serde_json::Value| {
+        let lines = message["body"]["lines"].as_array()?;
+        let number = lines.iter().position(|line| {
+            line["title"] == "apiserver_request_total" && line["line"] == "LIST"
+        })?;
+        message["body"]["samples"][0][1][number].as_f64()
+    };
     scene.get("/api/v1/pods").await;
-    let (code, figures) = scene.get("/kubewright/v1/console/metrics").await;
-    assert_eq!(code, 200, "{figures}");
-    let series = figures["series"].as_object().unwrap();
-    let lists = series
-        .iter()
-        .find(|(name, _)| name.starts_with("apiserver_request_total"));
-    assert!(
-        lists.is_some_and(|(_, value)| value.as_f64() > Some(0.0)),
-        "{series:?}"
-    );
+    stream
+        .until(|message| {
+            assert_eq!(message["code"], 200, "{message}");
+            lists(message).is_some()
+        })
+        .await;
+    scene.get("/api/v1/pods").await;
+    stream.until(|message| lists(message) > Some(0.0)).await;
+    let (code, history) = scene.get(&format!("{metrics}/history")).await;
+    assert_eq!(code, 200);
+    assert!(history["samples"].as_array().unwrap().len() >= 2);
 }

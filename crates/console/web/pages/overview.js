@@ -69,7 +69,7 @@ function ControllerList() {
     ${!hasLedger() ? html`<${Empty}>Controllers report to a ledger, which this server does not have.<//>` : html`<${Answer} of=${state}>
       ${(body) => (flat(body).length ? html`<table><thead><tr><th scope="col">Controller</th><th scope="col">Queued</th><th scope="col">Running</th><th scope="col">Runs</th><th scope="col">Failures</th></tr></thead>
         <tbody>${flat(body).map((one) => html`<tr key=${one.manager.manager + one.name}>
-          <td><a href=${address(`/c/${encodeURIComponent(one.name)}`)}>${one.name}</a></td><td>${one.queued + one.delayed}</td><td>${one.processing}</td><td>${one.runs}</td>
+          <td><a href=${address(`/c/${encodeURIComponent(one.name)}`)}>${one.name}</a>${one.paused && html` <${Dot} level="warning" word="paused" />`}</td><td>${one.queued + one.delayed}</td><td>${one.processing}</td><td>${one.runs}</td>
           <td>${one.failures ? html`<${Dot} level="bad" word=${one.failures} />` : 0}</td></tr>`)}</tbody></table>`
         : html`<${Empty}>No controller has reported in the last 10 seconds.<//>`)}
     <//>`}

@@ -2,7 +2,7 @@
 import { ledger } from "../api.js";
 import { pageOf } from "../kinds.js";
 import { Age, Answer, Dot, Empty } from "../parts.js";
-import { address } from "../route.js";
+import { address, at } from "../route.js";
 import { clock, took } from "../time.js";
 import { usePoll } from "../stream.js";
 import { html } from "../ui.js";
@@ -62,6 +62,6 @@ function Content({ body }) {
 }
 
 export function Run({ id }) {
-  const state = usePoll(ledger(`runs/${id.split("/").map(encodeURIComponent).join("/")}`));
+  const state = usePoll(ledger(`runs/${id.split("/").map(encodeURIComponent).join("/")}`, { at: at.value }));
   return html`<div class="page"><div class="crumbs"><a href=${address("/runs")}>Runs</a></div><${Answer} of=${state}>${(body) => html`<${Content} body=${body} />`}<//></div>`;
 }

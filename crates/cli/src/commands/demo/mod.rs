@@ -102,6 +102,9 @@ impl Demo {
                 LocalCluster::listen(builder, self.port, &self.kubeconfig).await?
             }
         };
+        let manager = Manager::builder(cluster.client())
+            .name(controller::NAME)
+            .build()?;
         let terminal =
             stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
         let style = Style::of(terminal);
@@ -121,11 +124,8 @@ impl Demo {
         let console = match self.once {
             true => None,
             false => {
-                let subject = Subject {
-                    title: "kubewright demo",
-                    place: Where::Here(Some(lab)),
-                    project: None,
-                };
+                let place = Where::Here(Some(lab));
+                let subject = Subject::new("kubewright demo", place).operator(manager.clone());
                 self.console.start(cluster.direct_client(), subject).await?
             }
         };
@@ -141,20 +141,19 @@ impl Demo {
         if let Some(console) = &console {
             screen.say(&format!("console  {}", console.url()));
         }
-        self.play(&cluster, &screen, console.as_ref(), stop).await
+        self.play(&cluster, manager, &screen, console.as_ref(), stop)
+            .await
     }
 
     /// Runs the controller and plays the script.
     async fn play(
         &self,
         cluster: &LocalCluster,
+        manager: Manager,
         screen: &Screen,
         console: Option<&RunningConsole>,
         stop: impl Future<Output = ()>,
     ) -> anyhow::Result<()> {
-        let manager = Manager::builder(cluster.client())
-            .name(controller::NAME)
-            .build()?;
         let controller = observer::install(&manager, screen)?;
         manager.report_runs()?;
         let (end, ended) = oneshot::channel::<()>();

@@ -1,6 +1,7 @@
 //! [`Child`]: the operator as a child process that ends with this process.
 //!
-//! Closing its standard input stops it. That also happens when this process dies, however it dies.
+//! Closing its standard input stops it. That also happens when this process dies, however it dies. Commands to its controllers are
+//! lines there.
 
 use std::{
     collections::VecDeque,
@@ -8,7 +9,7 @@ use std::{
     io::{BufRead, BufReader, Read},
     net::Ipv4Addr,
     path::Path,
-    process::{ChildStdin, Command, Stdio},
+    process::{Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -16,7 +17,7 @@ use std::{
 use kubewright_scaffold::Error;
 use tokio::{net::TcpListener, sync::watch};
 
-use super::{cause, log as format, screen::Screen};
+use super::{cause, link::Input, log as format, screen::Screen};
 use crate::operator::endpoint;
 
 /// The time limit for the operator to stop by itself.
@@ -37,7 +38,7 @@ pub(super) struct Child {
     /// The address of its metrics and debug endpoints.
     pub(super) address: String,
     /// Standard input; the operator stops when it is closed.
-    input: Option<ChildStdin>,
+    input: Input,
     process: Arc<Mutex<std::process::Child>>,
     ended: watch::Receiver<Option<String>>,
 }
@@ -56,6 +57,7 @@ impl Child {
     pub(super) async fn start(
         executable: &Path,
         arguments: &[OsString],
+        input: &Input,
         screen: &Screen,
     ) -> Result<Self, Error> {
         let wrong = |e: std::io::Error| Error::io("run", executable, &e);
@@ -81,7 +83,10 @@ impl Child {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(wrong)?;
-        let (pid, input) = (process.id(), process.stdin.take());
+        let pid = process.id();
+        if let Some(stdin) = process.stdin.take() {
+            input.open(stdin);
+        }
         if let Some(out) = process.stdout.take() {
             log(out, screen.clone());
         }
@@ -107,7 +112,7 @@ impl Child {
         Ok(Self {
             pid,
             address,
-            input,
+            input: input.clone(),
             process,
             ended,
         })
@@ -141,8 +146,8 @@ impl Child {
     }
 
     /// Stops the operator, by force if it takes too long.
-    pub(super) async fn stop(mut self) {
-        drop(self.input.take());
+    pub(super) async fn stop(self) {
+        self.input.close();
         if tokio::time::timeout(GRACE, self.ended()).await.is_err() {
             // It may have ended already.
             let _ = lock(&self.process).kill();
@@ -153,7 +158,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        drop(self.input.take());
+        self.input.close();
         if self.ended.borrow().is_none() {
             // The receiver may be gone.
             let _ = lock(&self.process).kill();

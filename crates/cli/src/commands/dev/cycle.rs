@@ -17,6 +17,7 @@ use super::{
     child::{Child, Readiness},
     event::DevEvent,
     files::{Changes, Files},
+    link::Input,
     samples,
     screen::Screen,
     webhooks::CalledWebhooks,
@@ -59,6 +60,8 @@ pub(super) struct Cycle<'a> {
     pub(super) samples: bool,
     pub(super) address: watch::Sender<Option<String>>,
     pub(super) child: Option<Child>,
+    /// The standard input of the operator.
+    pub(super) input: Input,
     /// The description of the operator whose CRDs were applied last.
     pub(super) described: Option<Model>,
     /// The number of crates that a whole build compiles.
@@ -253,7 +256,8 @@ impl Cycle<'_> {
             child.stop().await;
         }
         self.address.send_replace(None);
-        let child = Child::start(&program.executable, &arguments, &self.screen).await?;
+        let child =
+            Child::start(&program.executable, &arguments, &self.input, &self.screen).await?;
         if let Some(described) = &self.described {
             self.webhooks.serving(described, &child).await?;
         }

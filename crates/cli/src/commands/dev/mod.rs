@@ -9,6 +9,7 @@
 //! | `files` | file changes |
 //! | `cycle`, `building` | rebuilding and restarting the operator; the running cargo |
 //! | `child`, `account` | the process of the operator; its ServiceAccount and roles |
+//! | `link` | the console's way to the operator |
 //! | `cause`, `log` | the cause of its end; its log |
 //! | `samples` | sample objects |
 //! | `webhooks`, `reviews` | the registration of its webhooks; the reviews that they answer |
@@ -24,6 +25,7 @@ mod cycle;
 mod event;
 mod files;
 mod frame;
+mod link;
 mod log;
 mod observer;
 mod owners;
@@ -38,11 +40,13 @@ use std::{
     ffi::OsString,
     io::{IsTerminal, stdout},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use clap::Args;
 use kube::Client;
 use kubewright_cluster::{AccessLog, Cluster as LocalBuilder, DataDir, Lab, SyncMode};
+use kubewright_console::save_session;
 use kubewright_ledger::Ledger;
 use kubewright_scaffold::Project;
 use tokio::sync::watch;
@@ -50,6 +54,7 @@ use tokio::sync::watch;
 use account::Account;
 use cycle::Cycle;
 use event::DevEvent;
+use link::{Input, OperatorLink};
 use owners::Owners;
 use screen::{Screen, View};
 use webhooks::CalledWebhooks;
@@ -58,12 +63,12 @@ use crate::{
     cluster::{
         Cluster,
         authorization::Authorization,
-        console::{ConsoleArgs, Subject, Where, open_on_key},
+        console::{ConsoleArgs, SESSIONS, Subject, Where, open_on_key},
         local::LocalCluster,
         parts::{Objects, Parts},
     },
     operator::webhooks::{LocalWebhooks, Whereabouts},
-    output::Output,
+    output::{Output, warn},
     project::{
         here, project,
         session::{Session, SessionLock},
@@ -71,6 +76,9 @@ use crate::{
     signal::interrupted,
     terminal::style::Style,
 };
+
+/// The time limit for saving a session at its end.
+const SAVING: Duration = Duration::from_secs(10);
 
 #[derive(Args)]
 pub(crate) struct Dev {
@@ -155,11 +163,13 @@ impl Dev {
             true => Where::Here(Some(place.lab.clone())),
             false => Where::Elsewhere,
         };
-        let subject = Subject {
-            title: &format!("kubewright dev: {}", project.name),
-            place: whose,
-            project: Some(project.root()),
-        };
+        let title = format!("kubewright dev: {}", project.name);
+        let (address, of) = watch::channel(None);
+        let input = Input::default();
+        let operator = OperatorLink::new(of.clone(), input.clone());
+        let subject = Subject::new(&title, whose)
+            .project(project.root())
+            .operator(operator);
         let console = self.console.start(place.client.clone(), subject).await?;
         let console_url = console.as_ref().map(|console| console.url().to_owned());
         screen.show(DevEvent::Cluster {
@@ -175,7 +185,6 @@ impl Dev {
         let directory = Session::directory(project.root()).join("dev");
         let webhooks =
             LocalWebhooks::prepare(place.client.clone(), whereabouts, &directory).await?;
-        let (address, of) = watch::channel(None);
         let reviewed = of.clone();
         let account = place
             .local
@@ -193,6 +202,7 @@ impl Dev {
             samples: self.samples.unwrap_or(!self.cluster.is_named()),
             address,
             child: None,
+            input,
             described: None,
             crates: None,
             building: building::Building::default(),
@@ -211,6 +221,9 @@ impl Dev {
             () = open_on_key(console.as_ref()) => Ok(()),
             () = stop => Ok(()),
         };
+        if place.is_local() && console.is_some() {
+            save(&place.client, &title, project.root()).await;
+        }
         cycle.end().await;
         screen.end(place.is_local());
         ended
@@ -260,6 +273,17 @@ impl Dev {
             },
             server,
         })
+    }
+}
+
+/// Saves what the console shows, so that the next session can show it.
+async fn save(client: &Client, title: &str, root: &Path) {
+    let directory = root.join(SESSIONS);
+    let saved = save_session(client.clone(), title, &directory);
+    match tokio::time::timeout(SAVING, saved).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => warn(format_args!("cannot save the session: {error}")),
+        Err(_) => warn("cannot save the session: it takes too long"),
     }
 }
 
