@@ -415,14 +415,25 @@ impl Hash for OwnedKind {
 
 impl Equivalent<Arc<OwnedCaller>> for Caller<'_> {
     fn equivalent(&self, key: &Arc<OwnedCaller>) -> bool {
-        *self == key.view()
+        is_same(self.user, &key.user)
+            && is_same(self.user_agent, &key.user_agent)
+            && is_same(self.field_manager, &key.field_manager)
     }
 }
 
 impl Equivalent<Arc<OwnedKind>> for RequestKind<'_> {
     fn equivalent(&self, key: &Arc<OwnedKind>) -> bool {
-        *self == key.view()
+        is_same(self.verb, &key.verb)
+            && is_same(self.group, &key.group)
+            && is_same(self.resource, &key.resource)
+            && is_same(self.subresource, &key.subresource)
     }
+}
+
+/// Compares two texts. Empty ones are frequent, and comparing them by their bytes is slow: their address is not that of any memory,
+/// and a masked load from there takes 80 ns on processors with AVX-512.
+fn is_same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && (a.is_empty() || a == b)
 }
 
 #[cfg(test)]
