@@ -90,7 +90,10 @@ impl<const N: usize> Hash for Values<'_, N> {
 
 impl<const N: usize> Equivalent<[Box<str>; N]> for Values<'_, N> {
     fn equivalent(&self, key: &[Box<str>; N]) -> bool {
-        self.0.iter().zip(key).all(|(a, b)| **a == **b)
+        // Empty values are frequent, and their address is not that of any memory: comparing their bytes takes 80 ns on processors
+        // with AVX-512, by a masked load from there.
+        let is_same = |a: &str, b: &str| a.len() == b.len() && (a.is_empty() || a == b);
+        self.0.iter().zip(key).all(|(a, b)| is_same(a, b))
     }
 }
 

@@ -99,7 +99,9 @@ impl PolicyRule {
 
 /// Returns whether a list has a value, or everything.
 fn has(list: &[String], value: &str) -> bool {
-    list.iter().any(|one| one == "*" || one == value)
+    // The core group is empty. Comparing the bytes of two empty texts is slow: their address is not that of any memory.
+    let is_it = |one: &String| one.len() == value.len() && (value.is_empty() || one == value);
+    list.iter().any(|one| one == "*" || is_it(one))
 }
 
 /// Returns whether the resource of a rule names the resource of a request. `pods` does not name `pods/log`.
