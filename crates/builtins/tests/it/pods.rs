@@ -134,6 +134,58 @@ fn a_mount_needs_its_volume() {
 }
 
 #[test]
+fn an_environment_file_is_in_an_empty_directory_of_the_pod() {
+    let variable = |volume: &str| {
+        let file = json!({"volumeName": volume, "path": "config.env", "key": "A"});
+        json!({"name": volume.to_uppercase(), "valueFrom": {"fileKeyRef": file}})
+    };
+    let variables = json!([variable("ok"), variable("host"), variable("no")]);
+    let spec = json!({
+        "containers": [{"name": "c", "image": "i", "env": variables}],
+        "volumes": [{"name": "ok", "emptyDir": {}}, {"name": "host", "hostPath": {"path": "/a"}}],
+    });
+    assert_eq!(
+        errors_of_create("", "Pod", pod(spec)),
+        [
+            "spec.containers[0].env[1].valueFrom.fileKeyRef.volumeName: Invalid value: \"host\": referenced volume must be of type emptyDir",
+            "spec.containers[0].env[2].valueFrom.fileKeyRef.volumeName: Not found: \"no\"",
+        ]
+    );
+}
+
+#[test]
+fn a_container_runs_again_only_if_its_rules_or_policies_restart_it() {
+    let rule =
+        |action: &str| json!([{"action": action, "exitCodes": {"operator": "In", "values": [42]}}]);
+    let allowed = |container: Value, code: i64| {
+        let mut container = container;
+        container["name"] = json!("c");
+        container["image"] = json!("i");
+        let spec = json!({"restartPolicy": "Never", "containers": [container]});
+        let state = |state: Value| json!({"containerStatuses": [{"name": "c", "state": state}]});
+        let mut old = created("", "Pod", pod(spec));
+        old["metadata"]["resourceVersion"] = json!("1");
+        let mut new = old.clone();
+        old["status"] = state(json!({"terminated": {"exitCode": code}}));
+        new["status"] = state(json!({"running": {}}));
+        let rules = kubewright_builtins::rules("", "Pod");
+        let errors = (rules.validate_status_update)(&new, &old);
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let refusal = "status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state";
+        assert!(errors.is_empty() || errors == [refusal], "{errors:?}");
+        errors.is_empty()
+    };
+    assert!(!allowed(json!({}), 42));
+    assert!(!allowed(json!({"restartPolicy": "Never"}), 1));
+    assert!(allowed(json!({"restartPolicy": "OnFailure"}), 1));
+    let restarts = json!({"restartPolicy": "Never", "restartPolicyRules": rule("Restart")});
+    assert!(allowed(restarts.clone(), 42));
+    assert!(!allowed(restarts, 1));
+    let all = json!({"restartPolicy": "Never", "restartPolicyRules": rule("RestartAllContainers")});
+    assert!(allowed(all, 0));
+}
+
+#[test]
 fn the_image_of_a_running_pod_may_change_but_not_its_command() {
     let old = created("", "Pod", pod(plain()));
     let mut new = old.clone();

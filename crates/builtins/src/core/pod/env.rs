@@ -290,6 +290,33 @@ fn validate_file_ref(reference: &Value, path: &Path, errors: &mut ErrorList) {
     }
 }
 
+/// Checks that the volumes of environment files exist and are of the type `emptyDir`.
+pub(super) fn validate_file_volumes(spec: &Value, path: &Path, errors: &mut ErrorList) {
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
+        for (i, container) in spec[list].items().iter().enumerate() {
+            for (k, var) in container["env"].items().iter().enumerate() {
+                let reference = &var["valueFrom"]["fileKeyRef"];
+                if !reference.is_set() {
+                    continue;
+                }
+                let name = &reference["volumeName"];
+                let path = path.child(list).index(i).child("env").index(k);
+                let path = path.child("valueFrom").child("fileKeyRef");
+                let path = path.child("volumeName");
+                let volumes = spec["volumes"].items();
+                match volumes.iter().find(|v| v["name"].text() == name.text()) {
+                    None => errors.push(field::not_found(&path, name)),
+                    Some(volume) if !volume["emptyDir"].is_set() => {
+                        let message = "referenced volume must be of type emptyDir";
+                        errors.push(field::invalid(&path, name, message));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+    }
+}
+
 /// `metadata.labels['a']` as its two parts.
 fn subscript(name: &str) -> Option<(&str, &str)> {
     let (field_name, rest) = name.split_once("['")?;

@@ -241,26 +241,65 @@ fn munged(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList) -> Valu
     spec
 }
 
-/// Validates that containers that have terminated do not run again.
+/// Validates that containers run again after their end only if they are to be restarted.
 fn validate_transitions(new: &Value, old: &Value, list: &str, path: &Path, errors: &mut ErrorList) {
-    let policy = old["spec"]["restartPolicy"].text();
-    if policy == "Always" || list == "initContainerStatuses" && policy != "Never" {
+    let spec = &old["spec"];
+    let containers = match list {
+        "initContainerStatuses" => "initContainers",
+        _ => "containers",
+    };
+    if restarts_as_a_whole(spec) {
         return;
     }
     for (i, before) in old["status"][list].items().iter().enumerate() {
         let terminated = &before["state"]["terminated"];
-        let over =
-            terminated.is_set() && (terminated["exitCode"].int() == 0 || policy != "OnFailure");
-        if !over {
+        let of_same_name = |value: &&Value| value["name"] == before["name"];
+        let now = new["status"][list].items().iter().find(of_same_name);
+        let runs_again = now.is_some_and(|s| !s["state"]["terminated"].is_set());
+        if !terminated.is_set() || !runs_again {
             continue;
         }
-        let now = new["status"][list]
-            .items()
-            .iter()
-            .find(|s| s["name"] == before["name"]);
-        if now.is_some_and(|s| !s["state"]["terminated"].is_set()) {
+        let container = spec[containers].items().iter().find(of_same_name);
+        let code = terminated["exitCode"].int();
+        if !container.is_some_and(|container| is_restarted(container, spec, code)) {
             let message = "may not be transitioned to non-terminated state";
             errors.push(field::forbidden(&path.index(i).child("state"), message));
         }
+    }
+}
+
+/// Returns whether a rule of a container restarts the whole pod.
+fn restarts_as_a_whole(spec: &Value) -> bool {
+    let lists = ["initContainers", "containers"].into_iter();
+    let mut containers = lists.flat_map(|list| spec[list].items());
+    containers.any(|container| {
+        let mut rules = container["restartPolicyRules"].items().iter();
+        rules.any(|rule| rule["action"].text() == "RestartAllContainers")
+    })
+}
+
+/// Returns whether a container that has exited with a code is restarted: by its rules, its own policy or that of the pod.
+fn is_restarted(container: &Value, spec: &Value, code: i64) -> bool {
+    let own = container["restartPolicy"].text();
+    let mut rules = container["restartPolicyRules"].items().iter();
+    let has_rule = rules.any(|rule| {
+        let codes = &rule["exitCodes"];
+        let mut values = codes["values"].items().iter();
+        let is_listed = values.any(|value| value.int() == code);
+        match codes["operator"].text() {
+            "In" => is_listed,
+            "NotIn" => !is_listed,
+            _ => false,
+        }
+    });
+    let policy = match own {
+        "" => spec["restartPolicy"].text(),
+        _ if has_rule => return true,
+        own => own,
+    };
+    match policy {
+        "Never" => false,
+        "OnFailure" => code != 0,
+        _ => true,
     }
 }

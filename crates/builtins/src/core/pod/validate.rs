@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{
     annotations,
     container::{self, Context},
-    scheduling, security, volume,
+    env, scheduling, security, volume,
 };
 use crate::{checks, core::resources, json::Read, meta};
 
@@ -186,6 +186,7 @@ fn validate_spec(spec: &Value, pod_name: &str, is_pod: bool, path: &Path, errors
         );
     }
     validate_os(spec, &path.child("os"), errors);
+    env::validate_file_volumes(spec, path, errors);
 }
 
 /// Validates that resource claims have unique names and one source each.
