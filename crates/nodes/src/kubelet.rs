@@ -169,7 +169,7 @@ impl Kubelet {
             return Some(known.clone());
         }
         let mut state = PodState::new(plan, name.clone(), now);
-        self.admit(object, &mut state);
+        self.admit(object, plan, &mut state);
         let ip = state.ip;
         let new = Known {
             uid: plan.uid.as_str().into(),
@@ -189,7 +189,7 @@ impl Kubelet {
     }
 
     /// Admits a new pod to its node, or rejects it. A pod that has started already stays.
-    fn admit(&self, object: &StoredObject, state: &mut PodState) {
+    fn admit(&self, object: &StoredObject, plan: &Plan, state: &mut PodState) {
         if state.phase.is_terminal() {
             return;
         }
@@ -201,6 +201,8 @@ impl Kubelet {
         let is_known = shown.is_some_and(|shown| node.admission.update(&shown).is_ok());
         if !is_known || state.written.is_some() {
             node.admission.keep(object);
+        } else if let Some(rejection) = plan.forbidden_sysctl() {
+            state.reject(rejection);
         } else if let Err(rejection) = node.admission.admit(object) {
             state.reject(rejection);
         }
@@ -400,6 +402,7 @@ impl Kubelet {
             state.kill_all((self.clock)());
             (state.node.clone(), state.ip)
         };
+        self.nodes.remove_group(&node, &known.uid);
         let mut nodes = self.nodes.nodes.lock();
         let Some(node) = nodes.get_mut(&*node) else {
             return;

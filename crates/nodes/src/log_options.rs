@@ -96,8 +96,7 @@ impl Printer {
             if self.options.timestamps {
                 text.push_str(&line.at.strftime("%Y-%m-%dT%H:%M:%S%.9fZ ").to_string());
             }
-            text.push_str(&line.text);
-            text.push('\n');
+            line.print(&mut text);
         }
         if let Some(limit) = self.options.limit_bytes {
             let mut end = limit.saturating_sub(self.printed).min(text.len());

@@ -54,6 +54,18 @@ struct Lines {
 pub(crate) struct Line {
     pub(crate) at: Timestamp,
     pub(crate) text: Arc<str>,
+    /// Whether the end of the line was not written.
+    is_partial: bool,
+}
+
+impl Line {
+    /// Adds the line to a text.
+    pub(crate) fn print(&self, to: &mut String) {
+        to.push_str(&self.text);
+        if !self.is_partial {
+            to.push('\n');
+        }
+    }
 }
 
 impl Log {
@@ -105,14 +117,24 @@ impl Log {
     /// Adds a line. A line longer than the whole log is cut.
     pub(crate) fn append(&self, at: Timestamp, text: &str) {
         for text in text.split('\n') {
-            let mut end = text.len().min(CAPACITY / 2);
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
+            self.append_part(at, text, false);
+        }
+    }
+
+    /// Adds a line, or a part of a line.
+    fn append_part(&self, at: Timestamp, text: &str, is_partial: bool) {
+        let mut end = text.len().min(CAPACITY / 2);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        {
             let mut lines = self.0.lines.lock();
             lines.bytes += end;
-            let text = text[..end].into();
-            lines.kept.push_back(Line { at, text });
+            lines.kept.push_back(Line {
+                at,
+                text: text[..end].into(),
+                is_partial,
+            });
             while lines.bytes > CAPACITY
                 && let Some(line) = lines.kept.pop_front()
             {
@@ -145,8 +167,7 @@ impl Log {
         let skipped = kept.kept.len().saturating_sub(lines);
         let mut text = String::new();
         for line in kept.kept.iter().skip(skipped) {
-            text.push_str(&line.text);
-            text.push('\n');
+            line.print(&mut text);
         }
         let mut start = text.len().saturating_sub(bytes);
         while !text.is_char_boundary(start) {
@@ -205,7 +226,11 @@ impl LogWriter {
 
     fn append(&self, line: &mut Vec<u8>) {
         let text = String::from_utf8_lossy(line);
-        self.log.append((self.clock)(), text.trim_end_matches('\n'));
+        let at = (self.clock)();
+        match text.strip_suffix('\n') {
+            Some(text) => self.log.append_part(at, text, false),
+            None => self.log.append_part(at, &text, true),
+        }
         line.clear();
     }
 }

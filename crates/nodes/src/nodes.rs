@@ -386,8 +386,14 @@ impl Shared {
 
     /// Reports whether a node has an address.
     pub(crate) fn has_address(&self, address: Ipv4Addr) -> bool {
+        self.node_at(address).is_some()
+    }
+
+    /// Returns the name of the node with an address.
+    pub(crate) fn node_at(&self, address: Ipv4Addr) -> Option<Arc<str>> {
         let nodes = self.nodes.lock();
-        nodes.values().any(|node| node.ip == address)
+        let node = nodes.values().find(|node| node.ip == address);
+        node.map(|node| node.name.clone())
     }
 
     pub(crate) async fn wake_node(&self, name: &str) {

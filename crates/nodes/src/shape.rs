@@ -6,6 +6,13 @@ use serde_json::{Value, json};
 
 use crate::{image::full_name, registration::images};
 
+/// The features that nodes declare, because the API server allows some updates only to pods on nodes with these.
+const DECLARED_FEATURES: [&str; 3] = [
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+];
+
 /// The properties of a simulated node (default: 8 CPUs, 32 GiB of memory and 110 pods).
 ///
 /// ```
@@ -137,6 +144,7 @@ impl NodeShape {
                 "allocatable": self.capacity,
                 "conditions": conditions,
                 "images": images(&self.preloaded()),
+                "declaredFeatures": DECLARED_FEATURES,
                 "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
                 "nodeInfo": {
                     "architecture": "amd64",

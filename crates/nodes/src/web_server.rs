@@ -55,7 +55,7 @@ const KITTEN: WebServer = demo("{\"image\": \"kitten.jpg\"}");
 const fn demo(data: &'static str) -> WebServer {
     WebServer {
         server: "nginx",
-        root: "/data",
+        root: "/",
         page: Some(("data.json", data)),
     }
 }
@@ -69,14 +69,18 @@ impl WebServer {
         if !container.raw.command.is_empty() {
             return None;
         }
-        let server = match untagged(&full_name(&container.raw.image)) {
+        Some((Self::of_image(&container.raw.image)?, 80))
+    }
+
+    /// Returns the web server that an image runs without a command.
+    pub(crate) fn of_image(image: &str) -> Option<Self> {
+        Some(match untagged(&full_name(image)) {
             "docker.io/library/nginx" => NGINX,
             "docker.io/library/httpd" | "registry.k8s.io/e2e-test-images/httpd" => HTTPD,
             "registry.k8s.io/e2e-test-images/nautilus" => NAUTILUS,
             "registry.k8s.io/e2e-test-images/kitten" => KITTEN,
             _ => return None,
-        };
-        Some((server, 80))
+        })
     }
 
     /// Returns the path and the text of the file that the image has besides those of every image.
@@ -86,7 +90,7 @@ impl WebServer {
             true => page(text),
             false => text.to_owned(),
         };
-        Some((format!("{}/{name}", self.root), text))
+        Some((format!("{}/{name}", self.root.trim_end_matches('/')), text))
     }
 
     /// Answers the requests of one connection. `log` gets a line for each.
@@ -143,6 +147,10 @@ fn file(inside: &Inside, root: &str, request: &Request<Incoming>) -> Response<Fu
     let files = &inside.world.files;
     if files.entry(&path).is_ok_and(|entry| entry.is_directory()) {
         path.push("index.html".to_owned());
+        if root == "/" && files.entry(&path).is_err() {
+            path.pop();
+            return listing(&files.list(&path).unwrap_or_default());
+        }
     }
     match files.read(&path) {
         Ok(bytes) => {
@@ -160,6 +168,15 @@ fn file(inside: &Inside, root: &str, request: &Request<Incoming>) -> Response<Fu
         }
         Err(_) => html(StatusCode::FORBIDDEN, "403 Forbidden"),
     }
+}
+
+/// Answers with the names in a directory, as servers written in Go do.
+fn listing(names: &[String]) -> Response<Full<Bytes>> {
+    let links = names
+        .iter()
+        .map(|name| format!("<a href=\"{name}\">{name}</a>\n"));
+    let text = format!("<pre>\n{}</pre>\n", links.collect::<String>());
+    typed(StatusCode::OK, "text/html; charset=utf-8", text.into())
 }
 
 fn html(code: StatusCode, title: &str) -> Response<Full<Bytes>> {

@@ -9,6 +9,7 @@
 //! | `webhook` | `webhook`: admission |
 //! | `conversion` | `crd-conversion-webhook` |
 //! | `guestbook` | `guestbook` |
+//! | `port_forward` | `port-forward-tester` |
 //! | `mount_test` | `mounttest` |
 //! | `commands` | `connect`, `entrypoint-tester`, `logs-generator`, and those that the shell has |
 //! | `flags`, `http` | flags of subcommands, requests and responses |
@@ -20,6 +21,7 @@ mod guestbook;
 mod http;
 mod mount_test;
 mod net_exec;
+mod port_forward;
 mod servers;
 mod webhook;
 
@@ -35,7 +37,7 @@ use flags::Flags;
 const NAME: &str = "/agnhost";
 
 /// The subcommands that are functions. The others have the behavior of any image.
-const SUBCOMMANDS: [&str; 16] = [
+const SUBCOMMANDS: [&str; 17] = [
     "connect",
     "crd-conversion-webhook",
     "dns-server-list",
@@ -49,6 +51,7 @@ const SUBCOMMANDS: [&str; 16] = [
     "mounttest",
     "netexec",
     "nettest",
+    "port-forward-tester",
     "porter",
     "serve-hostname",
     "webhook",
@@ -73,14 +76,25 @@ pub(crate) fn test_web_server(container: &ContainerPlan) -> Option<u16> {
 }
 
 /// Returns the files that the image comes with: paths and texts.
-pub(crate) fn files(container: &ContainerPlan) -> Vec<(String, String)> {
-    let pair = words(container).and_then(|_| http::self_signed().ok());
-    let files =
-        pair.map(|(certificate, key)| [("localhost.crt", certificate), ("localhost.key", key)]);
-    let files = files.into_iter().flatten();
+pub(crate) fn files(image: &str) -> Vec<(String, String)> {
+    let pair = is_name(image).then(http::self_signed);
+    let Some(Ok((certificate, key))) = pair else {
+        return Vec::new();
+    };
+    let files = [
+        ("agnhost", &b"simulated program\n"[..]),
+        ("localhost.crt", certificate),
+        ("localhost.key", key),
+    ];
+    let files = files.into_iter();
     files
-        .map(|(path, pem)| (path.to_owned(), String::from_utf8_lossy(pem).into_owned()))
+        .map(|(path, text)| (path.to_owned(), String::from_utf8_lossy(text).into_owned()))
         .collect()
+}
+
+/// Reports whether a name is that of this image.
+fn is_name(image: &str) -> bool {
+    untagged(&full_name(image)).ends_with(NAME)
 }
 
 /// Reports whether a container is one of this image.
@@ -91,8 +105,7 @@ pub(crate) fn is_image(container: &ContainerPlan) -> bool {
 /// Returns the words of a container of this image.
 fn words(container: &ContainerPlan) -> Option<Vec<String>> {
     let raw = &container.raw;
-    let is_this = untagged(&full_name(&raw.image)).ends_with(NAME);
-    is_this.then(|| raw.command.iter().chain(&raw.args).cloned().collect())
+    is_name(&raw.image).then(|| raw.command.iter().chain(&raw.args).cloned().collect())
 }
 
 /// Splits the words of a container into the program, the subcommand and its arguments.
@@ -128,6 +141,7 @@ async fn run(container: Container) -> i32 {
         "mounttest" => mount_test::run(&container, &flags).await,
         "netexec" => net_exec::run(&container, &flags).await,
         "nettest" => servers::contacts(&container, &flags).await,
+        "port-forward-tester" => port_forward::run(&container).await,
         "porter" => servers::porter(&container, &flags).await,
         "serve-hostname" => servers::hostname(&container, &flags).await,
         _ => webhook::run(&container, &flags).await,

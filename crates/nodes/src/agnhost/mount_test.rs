@@ -99,7 +99,7 @@ async fn owner(container: &Container, path: &str) -> Result<(), ()> {
     if container.file(path).await.is_none() {
         return missing(container, path);
     }
-    let (user, group) = container.owner();
+    let (user, group) = container.owner(path);
     container.log(format!("owner UID of {path:?}: {user}"));
     container.log(format!("owner GID of {path:?}: {group}"));
     Ok(())

@@ -28,6 +28,8 @@ pub(super) async fn run(container: &Container, flags: &Flags<'_>) -> i32 {
         Some(port) => port.parse().ok(),
         None => Some(8081),
     };
+    let delay = flags.get("delay-shutdown").and_then(|s| s.parse().ok());
+    let container = &container.lingering(Duration::from_secs(delay.unwrap_or(0)));
     let (exit, mut requested) = watch::channel(None);
     let own = container.clone();
     let handler = move |request: Request<HttpBody>| {

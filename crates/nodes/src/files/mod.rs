@@ -65,7 +65,7 @@ impl Files {
         for mount in &mounts {
             // A file at the mount point stays, and hides the volume.
             let _ = own.create_all(&mount.at, now);
-            let _ = mount.volume.lock().create_all(&mount.below, now);
+            let _ = mount.volume.lock().create_alike(&mount.below, now);
         }
         let own = Mount::new("/", Arc::new(Mutex::new(own)), "", is_read_only);
         let mounts = std::iter::once(own).chain(mounts).collect();

@@ -142,6 +142,23 @@ impl Tree {
         None
     }
 
+    /// Creates a directory and its missing parents, with the mode of the root.
+    pub(crate) fn create_alike(
+        &mut self,
+        path: &[String],
+        now: Timestamp,
+    ) -> Result<(), FileError> {
+        let mode = self.root.mode;
+        for depth in 1..=path.len() {
+            let is_new = self.get(&path[..depth]).is_err();
+            self.create_all(&path[..depth], now)?;
+            if is_new {
+                self.get_mut(&path[..depth])?.mode = mode;
+            }
+        }
+        Ok(())
+    }
+
     /// Creates a directory and its missing parents.
     pub(crate) fn create_all(&mut self, path: &[String], now: Timestamp) -> Result<(), FileError> {
         for depth in 1..=path.len() {

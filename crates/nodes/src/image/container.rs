@@ -41,6 +41,8 @@ use crate::{
 #[derive(Clone)]
 pub struct Container {
     pub(crate) inner: Arc<Inner>,
+    /// The time for which it goes on after the signal to stop.
+    pub(crate) linger: Duration,
 }
 
 pub(crate) struct Inner {
@@ -394,6 +396,17 @@ impl Container {
         let mut stop = self.inner.signals.stop.subscribe();
         // The sender lives as long as the container.
         let _ = stop.wait_for(|stop| *stop).await;
+        if !self.linger.is_zero() {
+            tokio::time::sleep(self.linger).await;
+        }
+    }
+
+    /// Returns the container as one that goes on for some time after the signal to stop.
+    pub(crate) fn lingering(&self, linger: Duration) -> Self {
+        Self {
+            linger,
+            ..self.clone()
+        }
     }
 
     pub(crate) fn ended(&self, code: i32) {

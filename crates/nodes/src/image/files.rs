@@ -8,6 +8,7 @@ use super::container::Container;
 use crate::{
     files::{Entry, FileError, Kind, absolute},
     inside::{Inside, expanded},
+    pod::plan::{Plan, VolumePlan},
 };
 
 impl Container {
@@ -90,28 +91,37 @@ impl Container {
 
     /// Reports whether a path is in a volume that is kept in memory.
     pub(crate) async fn is_in_memory(&self, path: &str) -> bool {
-        let Some(plan) = self.plan() else {
-            return false;
-        };
-        let Some(container) = plan.containers.get(self.inner.index) else {
-            return false;
-        };
+        let found = self.volume_at(path, |_, volume| volume.is_in_memory());
+        found.unwrap_or(false)
+    }
+
+    /// Looks at the volume that contains a path.
+    fn volume_at<T>(&self, path: &str, look: impl FnOnce(&Plan, &VolumePlan) -> T) -> Option<T> {
+        let plan = self.plan()?;
+        let container = plan.containers.get(self.inner.index)?;
         let path = absolute("/", path);
         let mounts = container.raw.volume_mounts.iter().filter(|mount| {
             let at = absolute("/", mount["mountPath"].as_str().unwrap_or_default());
             path.starts_with(&at)
         });
         let length = |mount: &&serde_json::Value| mount["mountPath"].as_str().map(str::len);
-        let Some(mount) = mounts.max_by_key(length) else {
-            return false;
-        };
+        let mount = mounts.max_by_key(length)?;
         let mut volumes = plan.spec.volumes.iter();
-        let volume = volumes.find(|volume| mount["name"] == volume.name.as_str());
-        volume.is_some_and(|volume| volume.is_in_memory())
+        let volume = volumes.find(|volume| mount["name"] == volume.name.as_str())?;
+        Some(look(&plan, volume))
     }
 
-    /// Returns the user and the group that the files of the container belong to.
-    pub(crate) fn owner(&self) -> (i64, i64) {
+    /// Returns the user and the group that a file of the container belongs to.
+    pub(crate) fn owner(&self, path: &str) -> (i64, i64) {
+        let (user, group) = self.user();
+        let shared = self.volume_at(path, |plan, volume| match volume.host_path {
+            Some(_) => None,
+            None => plan.fs_group(),
+        });
+        (user, shared.flatten().unwrap_or(group))
+    }
+
+    fn user(&self) -> (i64, i64) {
         let plan = self.plan();
         let user = plan.as_ref().and_then(|plan| {
             let container = plan.containers.get(self.inner.index)?;
@@ -120,7 +130,7 @@ impl Container {
         user.unwrap_or_default()
     }
 
-    fn plan(&self) -> Option<crate::pod::plan::Plan> {
+    fn plan(&self) -> Option<Plan> {
         let key = Key::new(Some(self.namespace()), self.pod());
         self.inner.network.nodes()?.plan(&key)
     }

@@ -35,7 +35,7 @@ pub(crate) fn untagged(image: &str) -> &str {
     }
 }
 
-/// Returns the reason for which an image does not exist: its tag is `404`, or its registry is named `invalid`.
+/// Returns the reason for which an image does not exist: its tag is `404` or `non-existent`, or its registry is named `invalid`.
 pub(crate) fn missing(image: &str) -> Option<String> {
     let full = full_name(image);
     let registry = full.split('/').next().unwrap_or_default();
@@ -44,7 +44,7 @@ pub(crate) fn missing(image: &str) -> Option<String> {
             "failed to resolve reference \"{full}\": dial tcp: lookup {registry}: no such host"
         ));
     }
-    let does_exist = !full.ends_with(":404");
+    let does_exist = !full.ends_with(":404") && !full.ends_with(":non-existent");
     (!does_exist).then(|| format!("failed to resolve reference \"{full}\": {full}: not found"))
 }
 
@@ -96,6 +96,7 @@ mod tests {
             reason.ends_with("docker.io/library/webserver:404: not found"),
             "{reason}"
         );
+        assert!(missing("foo:non-existent").is_some());
         assert!(missing("invalid.registry.k8s.io/invalid/alpine:3.1").is_some());
         assert_eq!(missing("nginx"), None);
         assert_eq!(missing("localhost:5000/invalid:1"), None);

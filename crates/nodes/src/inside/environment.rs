@@ -9,7 +9,7 @@ use k8s_openapi::{
 use kube::{Api, api::ListParams};
 
 use crate::{
-    nodes::Shared,
+    nodes::{Known, Shared},
     pod::plan::{ContainerPlan, EnvVar, Plan},
 };
 
@@ -20,13 +20,13 @@ impl Shared {
     /// Returns the environment of a container: the variables of its spec, and those of the services of the namespace.
     pub(crate) async fn environment(
         &self,
-        plan: &Plan,
+        (plan, known): (&Plan, &Known),
         container: &ContainerPlan,
         ip: Option<&str>,
     ) -> BTreeMap<String, String> {
         let mut env = BTreeMap::from([
             ("PATH".to_owned(), PATH.to_owned()),
-            ("HOSTNAME".to_owned(), plan.hostname().to_owned()),
+            ("HOSTNAME".to_owned(), plan.kernel_hostname().into_owned()),
             ("HOME".to_owned(), "/root".to_owned()),
         ]);
         if container.raw.tty {
@@ -45,7 +45,10 @@ impl Shared {
             }
         }
         for variable in &container.raw.env {
-            if let Some(value) = self.value(plan, container, variable, ip, &env).await {
+            if let Some(value) = self
+                .value((plan, known), container, variable, ip, &env)
+                .await
+            {
                 env.insert(variable.name.clone(), value);
             }
         }
@@ -54,7 +57,7 @@ impl Shared {
 
     async fn value(
         &self,
-        plan: &Plan,
+        (plan, known): (&Plan, &Known),
         container: &ContainerPlan,
         variable: &EnvVar,
         ip: Option<&str>,
@@ -67,6 +70,9 @@ impl Shared {
         if let Some(resource) = &from.resource_field_ref {
             let allocatable = self.allocatable(&plan.spec.node_name);
             return Some(plan.resource(container, resource, &allocatable));
+        }
+        if let Some(file) = &from.file_key_ref {
+            return known.state.lock().file_value(plan, file).ok().flatten();
         }
         let map = from.config_map_key_ref.as_ref().map(|r| ("configmaps", r));
         let secret = from.secret_key_ref.as_ref().map(|r| ("secrets", r));

@@ -2,10 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    network::{ZONE, search_path},
-    pod::plan::Plan,
-};
+use crate::{network::search_path, pod::plan::Plan};
 
 /// The address of the DNS service of the cluster.
 const SERVER: &str = "10.96.0.10";
@@ -31,12 +28,9 @@ pub(super) fn hosts(plan: &Plan, ip: Option<&str>) -> String {
     text.push_str(HOSTS);
     let ip = ip.unwrap_or("127.0.0.1");
     // Writing to a string cannot fail.
-    let _ = match plan.spec.subdomain.as_str() {
-        "" => writeln!(text, "{ip}\t{host}"),
-        domain => {
-            let namespace = plan.namespace();
-            writeln!(text, "{ip}\t{host}.{domain}.{namespace}.svc.{ZONE}\t{host}")
-        }
+    let _ = match plan.host_domain() {
+        None => writeln!(text, "{ip}\t{host}"),
+        Some(domain) => writeln!(text, "{ip}\t{host}.{domain}\t{host}"),
     };
     if !plan.spec.host_aliases.is_empty() {
         text.push_str("\n# Entries added by HostAliases.\n");

@@ -2,7 +2,9 @@
 
 mod cgroup;
 mod environment;
+mod hostname;
 mod hosts;
+mod image_files;
 mod process;
 mod terminal;
 mod volumes;
@@ -16,14 +18,13 @@ use kubewright_machinery::quantity::Quantity;
 use parking_lot::Mutex;
 
 use crate::{
-    agnhost,
-    files::{Entry, Files, Tree, absolute},
+    files::{Files, Tree, absolute},
     nodes::{Known, Shared},
     pod::plan::{ContainerPlan, Plan},
     shell::World,
-    web_server::WebServer,
 };
 pub(crate) use environment::expanded;
+use image_files::image_files;
 pub(crate) use process::{Process, run_script};
 pub(crate) use terminal::terminal;
 pub(crate) use volumes::{Lasting, Volumes};
@@ -56,23 +57,25 @@ impl Shared {
             };
             if is_old {
                 self.refresh_volumes(&plan, known, now).await;
-                self.show_resources(&plan, known, i, &inside, now);
             }
+            self.show_resources(&plan, known, i, &inside, now);
             return Some(inside);
         }
         let container = plan.containers.get(i)?;
         let ip = known.state.lock().ip;
         let ip = ip.or_else(|| self.address_of(&plan.spec.node_name));
         let ip = ip.map(|ip| ip.to_string());
-        let env = self.environment(&plan, container, ip.as_deref()).await;
+        let env = self
+            .environment((&plan, known), container, ip.as_deref())
+            .await;
         self.refresh_volumes(&plan, known, now).await;
         let mounts = self.mounts(&plan, container, &env, known);
-        let own = image_files(&plan, container, ip.as_deref(), now);
+        let own = container_files(&plan, container, ip.as_deref(), now);
         let (user, group) = plan.user(container);
         let inside = Arc::new(Inside {
             world: Arc::new(World {
                 files: Files::new((own, container.has_read_only_files()), mounts, now),
-                hostname: plan.hostname().to_owned(),
+                hostname: plan.kernel_hostname().into_owned(),
                 ip,
                 namespace: plan.namespace().to_owned(),
                 user,
@@ -125,57 +128,33 @@ impl Shared {
         let resources = known.state.lock().resources_of(plan, i).1.clone();
         let files = &inside.world.files;
         for (path, text) in cgroup::files(plan, &resources, memory) {
-            let path = absolute("/", path);
+            let path = absolute("/", &path);
             let parent = &path[..path.len().saturating_sub(1)];
             // A volume at the path hides the files.
             let _ = files.create_directory(parent, true, now);
             let _ = files.write(&path, text.as_bytes(), false, now);
         }
+        self.show_group(plan, now);
     }
 }
 
-/// Returns the files that are part of every image.
-fn image_files(plan: &Plan, container: &ContainerPlan, ip: Option<&str>, now: Timestamp) -> Tree {
-    let mut tree = Tree::default();
-    let directories = [
-        "bin", "dev", "etc", "home", "proc", "root", "tmp", "usr/bin", "var/log", "var/run",
-    ];
-    let image = &container.raw.image;
-    let release = format!("ID=kubewright\nNAME=\"Simulated container\"\nPRETTY_NAME=\"{image}\"\n");
-    let mut files = vec![
-        ("etc/hostname".to_owned(), format!("{}\n", plan.hostname())),
+/// Returns the files of a container: those of its image, and those that a kubelet adds.
+fn container_files(
+    plan: &Plan,
+    container: &ContainerPlan,
+    ip: Option<&str>,
+    now: Timestamp,
+) -> Tree {
+    let mut tree = image_files(&container.raw.image, now);
+    let own = [
+        (
+            "etc/hostname".to_owned(),
+            format!("{}\n", plan.kernel_hostname()),
+        ),
         ("etc/hosts".to_owned(), hosts::hosts(plan, ip)),
         ("etc/resolv.conf".to_owned(), hosts::resolver(plan)),
-        ("etc/os-release".to_owned(), release),
-        (
-            "etc/passwd".to_owned(),
-            "root:x:0:0:root:/root:/bin/sh\n".to_owned(),
-        ),
-        ("etc/group".to_owned(), "root:x:0:\n".to_owned()),
     ];
-    let server = WebServer::of(container);
-    files.extend(server.and_then(|(server, _)| server.file()));
-    files.extend(agnhost::files(container));
-    for directory in directories {
-        // The tree is empty, so writes cannot fail.
-        let _ = tree.create_all(&absolute("/", directory), now);
-    }
-    for (path, text) in files {
-        let path = absolute("/", &path);
-        let parent = &path[..path.len().saturating_sub(1)];
-        let _ = tree.create_all(parent, now);
-        let _ = tree.put(&path, Entry::file(text.into_bytes(), 0o644, now));
-    }
+    let files = own.into_iter().chain(plan.sysctl_files());
+    image_files::add(&mut tree, files, now);
     tree
-}
-
-impl Plan {
-    /// Returns the host name of the pod.
-    pub(crate) fn hostname(&self) -> &str {
-        match self.spec.hostname.as_str() {
-            "" if self.spec.host_network => &self.spec.node_name,
-            "" => self.key.name(),
-            name => name,
-        }
-    }
 }

@@ -109,7 +109,7 @@ pub(crate) async fn run_script(container: Container) -> i32 {
         (Some(code), None) => code,
         (None, None) => STOPPED,
         (code, Some(trap)) => {
-            let after = shell().evaluate(&trap, io.clone()).await;
+            let after = shell().run_trap(trap, io.clone()).await;
             code.unwrap_or(after)
         }
     };

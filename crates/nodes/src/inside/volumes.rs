@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use parking_lot::Mutex;
 
-use super::expanded;
+use super::{expanded, image_files};
 use crate::{
     files::{Entry, Mount, Tree, Volume, absolute},
     nodes::{Known, Shared},
@@ -65,7 +65,8 @@ impl Shared {
                     .volumes
                     .iter()
                     .find(|volume| volume.name == name)?;
-                let is_read_only = mount["readOnly"] == true || volume.shows_objects();
+                let is_read_only =
+                    mount["readOnly"] == true || volume.shows_objects() || volume.image.is_some();
                 let mut below = match mount["subPathExpr"].as_str() {
                     Some(expression) => expanded(expression, env),
                     None => text(mount, "subPath"),
@@ -90,7 +91,7 @@ impl Shared {
             self.lasting.lock().entry(name).or_insert_with(new).clone()
         };
         if volume.host_path.is_some() {
-            return lasting(format!("node/{}", plan.spec.node_name), files_of_node);
+            return self.files_of_node(&plan.spec.node_name);
         }
         if let Some(claim) = volume.claim(plan.key.name()) {
             let name = format!("claim/{}/{claim}", plan.namespace());
@@ -101,14 +102,30 @@ impl Shared {
             state.volumes.get_or_insert_default().clone()
         };
         let mut volumes = volumes.lock();
-        let new = || match volume.empty_dir {
-            Some(_) => Volume::new(Mutex::new(Tree::open_to_all())),
-            None => Volume::default(),
+        let new = || match (&volume.empty_dir, &volume.image) {
+            (Some(_), _) => Volume::new(Mutex::new(Tree::open_to_all())),
+            (None, Some(image)) => {
+                let files = image_files(&image.reference, (self.clock())());
+                Volume::new(Mutex::new(files))
+            }
+            (None, None) => Volume::default(),
         };
         volumes
             .entry(volume.name.clone())
             .or_insert_with(new)
             .clone()
+    }
+
+    /// Returns the files of a node, which volumes with a path on the node show.
+    pub(super) fn files_of_node(&self, node: &str) -> Volume {
+        let mut lasting = self.lasting.lock();
+        let files = lasting.entry(format!("node/{node}"));
+        files.or_insert_with(files_of_node).clone()
+    }
+
+    /// Returns the files of a node that a pod has used.
+    pub(super) fn existing_files_of_node(&self, node: &str) -> Option<Volume> {
+        self.lasting.lock().get(&format!("node/{node}")).cloned()
     }
 
     /// Returns the files of a volume that come from objects: paths, bytes and modes.
@@ -156,6 +173,7 @@ impl Shared {
                 }
                 Source::Token { token, path } => {
                     if let Some(token) = self.token(plan, token).await {
+                        let mode = plan.token_mode().unwrap_or(mode);
                         files.push((path.to_owned(), token.into_bytes(), mode));
                     }
                 }

@@ -230,6 +230,27 @@ impl Network {
         self.0.listeners.lock().contains_key(&(address, port))
     }
 
+    /// Returns the ports of an address that have listeners.
+    pub(crate) fn listening(&self, address: Ipv4Addr) -> Vec<u16> {
+        let listeners = self.0.listeners.lock();
+        let own = listeners.keys().filter(|(at, _)| *at == address);
+        let mut ports: Vec<u16> = own.map(|(_, port)| *port).collect();
+        ports.sort_unstable();
+        ports
+    }
+
+    /// Returns the node that an address is on: its own, or that of a pod.
+    fn node_of(&self, address: Ipv4Addr) -> Option<Arc<str>> {
+        let nodes = self.nodes()?;
+        let pod = self.0.pods.lock().get(&address).cloned();
+        let Some(pod) = pod else {
+            return nodes.node_at(address);
+        };
+        let known = nodes.pods.lock().get(&pod).cloned()?;
+        let node = known.state.lock().node.clone();
+        Some(node)
+    }
+
     /// Returns the next index for a round-robin choice of endpoints.
     fn next_turn(&self) -> usize {
         self.0.turns.fetch_add(1, Relaxed)

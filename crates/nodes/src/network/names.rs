@@ -13,6 +13,21 @@ use super::{Call, DialError, Network};
 /// The label that associates an EndpointSlice with its Service.
 pub(super) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
+/// The labels of services whose traffic others than the nodes route.
+const NOT_PROXIED: [&str; 2] = [
+    "service.kubernetes.io/headless",
+    "service.kubernetes.io/service-proxy-name",
+];
+
+/// The way by which a call reaches a service.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entrance {
+    /// An address or name of the service.
+    Cluster,
+    /// A port of a node.
+    NodePort,
+}
+
 /// The suffixes of service names, longest first.
 const DOMAINS: [&str; 2] = [".svc.cluster.local", ".svc"];
 
@@ -51,7 +66,8 @@ impl Network {
             }) || balancers(service).any(|ip| ip == text)
         });
         let service = found.ok_or(DialError::NoRoute)?;
-        self.endpoint(&service, None, call.port, call).await
+        let to = (call.port, Entrance::Cluster);
+        self.endpoint(&service, None, to, call).await
     }
 
     /// Returns an endpoint of the service with a port on every node.
@@ -65,7 +81,8 @@ impl Network {
                 continue;
             };
             let own = u16::try_from(own.port).ok()?;
-            return self.endpoint(&service, None, own, call).await.ok();
+            let to = (own, Entrance::NodePort);
+            return self.endpoint(&service, None, to, call).await.ok();
         }
         None
     }
@@ -103,18 +120,19 @@ impl Network {
         for (pod, name, namespace) in candidates {
             let services: Api<Service> = client.api(namespace);
             if let Ok(Some(service)) = services.get_opt(name).await {
-                return self.endpoint(&service, pod, call.port, call).await;
+                let to = (call.port, Entrance::Cluster);
+                return self.endpoint(&service, pod, to, call).await;
             }
         }
         Err(DialError::UnknownHost)
     }
 
-    /// Returns an endpoint of a service, round-robin.
+    /// Returns an endpoint of a service, round-robin: a ready one, or else one that still serves while it terminates.
     async fn endpoint(
         &self,
         service: &Service,
         pod: Option<&str>,
-        port: u16,
+        (port, entrance): (u16, Entrance),
         call: &Call,
     ) -> Result<(Ipv4Addr, u16), DialError> {
         let client = self.client().ok_or(DialError::NoRoute)?;
@@ -122,6 +140,13 @@ impl Network {
         let name = metadata.name.as_deref().unwrap_or_default();
         let spec = service.spec.as_ref().ok_or(DialError::Refused)?;
         let is_headless = spec.cluster_ip.as_deref() == Some("None");
+        let mut labels = metadata.labels.iter().flat_map(|labels| labels.keys());
+        if !is_headless && labels.any(|label| NOT_PROXIED.contains(&label.as_str())) {
+            return Err(DialError::NoRoute);
+        }
+        let is_local = entrance == Entrance::Cluster
+            && spec.internal_traffic_policy.as_deref() == Some("Local");
+        let own = is_local.then(|| self.node_of(call.from)).flatten();
         let mut ports = spec.ports.iter().flatten();
         let declared =
             ports.find(|declared| declared.port == i32::from(port) && call.fits(declared));
@@ -130,7 +155,7 @@ impl Network {
         let selector = ListParams::default().labels(&format!("{SERVICE_NAME}={name}"));
         let slices = slices.list(&selector).await;
         let slices = slices.map_err(|_| DialError::NoRoute)?.items;
-        let mut found = Vec::new();
+        let (mut found, mut terminating) = (Vec::new(), Vec::new());
         for slice in &slices {
             let target = match (is_headless, declared) {
                 // The port of a headless service is not translated.
@@ -152,10 +177,23 @@ impl Network {
                 let is_wanted = pod.is_none() || endpoint.hostname.as_deref() == pod;
                 let mut addresses = endpoint.addresses.iter();
                 let address = addresses.next().and_then(|a| a.parse().ok());
-                if let (true, true, Some(address)) = (is_ready, is_wanted, address) {
+                let is_near = own
+                    .as_deref()
+                    .is_none_or(|own| endpoint.node_name.as_deref() == Some(own));
+                let Some(address) = address.filter(|_| is_wanted && is_near) else {
+                    continue;
+                };
+                let still_serves = conditions
+                    .is_some_and(|c| c.terminating == Some(true) && c.serving != Some(false));
+                if is_ready {
                     found.push((address, target));
+                } else if still_serves && !is_headless {
+                    terminating.push((address, target));
                 }
             }
+        }
+        if found.is_empty() {
+            found = terminating;
         }
         let next = match spec.session_affinity.as_deref() {
             // The same client gets the same endpoint, as long as there are the same endpoints.

@@ -59,6 +59,7 @@ impl PodState {
             return outcome;
         }
         self.complete_resize(plan, &mut outcome);
+        self.restart_all(plan, around.now, &mut outcome);
         self.run_containers(plan, around, &mut outcome);
         self.phase = self.compute_phase(plan);
         if self.phase.is_terminal() {

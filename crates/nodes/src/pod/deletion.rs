@@ -120,10 +120,36 @@ impl PodState {
         wanted.all(|(i, _)| !self.containers[*i].is_running())
     }
 
+    /// Returns the containers whose turn to start has come. The others stay as they are: they cannot have failed.
+    fn begun(&self, plan: &Plan) -> Vec<usize> {
+        let is_init = |kind: Kind| matches!(kind, Kind::Init | Kind::Sidecar);
+        let inits = plan.containers.iter().filter(|c| is_init(c.kind)).count();
+        let has_run = |i: &usize| {
+            let state = &self.containers[*i];
+            state.last.is_some() || !matches!(state.now, Now::Waiting { .. })
+        };
+        let is_initialized = inits == 0
+            || self.was_initialized
+            || (inits..self.containers.len()).any(|i| has_run(&i));
+        let last = (0..inits).rev().find(has_run);
+        let begun = 0..last.map_or(0, |last| last + 1);
+        let main = (inits..self.containers.len()).filter(|i| {
+            is_initialized
+                && plan
+                    .containers
+                    .get(*i)
+                    .is_some_and(|c| c.kind == Kind::Main)
+        });
+        begun.chain(main).collect()
+    }
+
     /// Sets the final status of the pod.
     fn conclude(&mut self, plan: &Plan, now: Timestamp) {
-        for state in &mut self.containers {
-            if let Now::Waiting { .. } = state.now {
+        let begun = self.begun(plan);
+        for (i, state) in self.containers.iter_mut().enumerate() {
+            if let Now::Waiting { .. } = state.now
+                && begun.contains(&i)
+            {
                 state.end(137, Some("ContainerStatusUnknown"), now);
                 if let Now::Ended(ended) = &mut state.now {
                     ended.message =

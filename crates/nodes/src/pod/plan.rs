@@ -7,9 +7,10 @@ use kubewright_informer::{Key, StoredObject};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::container::Ended;
+pub(crate) use super::env_file::FileKeyRef;
 pub(crate) use super::seen::{Seen, SeenContainer};
 pub(crate) use super::volume::{Item, ResourceRef, Source, TokenRef, VolumePlan};
+use super::{container::Ended, sysctls::Sysctl};
 use crate::{
     image::{full_name, untagged},
     network::Call,
@@ -44,6 +45,8 @@ pub(crate) struct Spec {
     pub(crate) node_name: String,
     pub(crate) restart_policy: String,
     pub(crate) host_network: bool,
+    #[serde(rename = "hostIPC")]
+    pub(crate) host_ipc: bool,
     pub(crate) active_deadline_seconds: Option<i64>,
     termination_grace_period_seconds: Option<i64>,
     pub(crate) readiness_gates: Vec<ReadinessGate>,
@@ -51,7 +54,12 @@ pub(crate) struct Spec {
     init_containers: Vec<RawContainer>,
     ephemeral_containers: Vec<RawContainer>,
     pub(crate) volumes: Vec<VolumePlan>,
+    /// The resources of the pod as a whole.
+    pub(crate) resources: Value,
     pub(crate) hostname: String,
+    pub(crate) hostname_override: String,
+    #[serde(rename = "setHostnameAsFQDN")]
+    pub(crate) set_hostname_as_fqdn: bool,
     pub(crate) subdomain: String,
     pub(crate) host_aliases: Vec<HostAlias>,
     pub(crate) dns_policy: String,
@@ -149,7 +157,7 @@ pub(crate) struct ResizePolicy {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RestartRule {
-    action: String,
+    pub(super) action: String,
     exit_codes: ExitCodes,
 }
 
@@ -228,6 +236,7 @@ pub(crate) struct EnvVar {
 pub(crate) struct ValueFrom {
     pub(crate) config_map_key_ref: Option<KeyRef>,
     pub(crate) secret_key_ref: Option<KeyRef>,
+    pub(crate) file_key_ref: Option<FileKeyRef>,
     field_ref: Option<FieldRef>,
     pub(crate) resource_field_ref: Option<ResourceRef>,
 }
@@ -290,6 +299,7 @@ struct SecurityContext {
     privileged: bool,
     supplemental_groups: Vec<i64>,
     fs_group: Option<i64>,
+    sysctls: Vec<Sysctl>,
 }
 
 #[derive(Deserialize)]
@@ -366,6 +376,11 @@ impl Plan {
         (user, group)
     }
 
+    /// Returns the kernel parameters that the pod sets.
+    pub(super) fn sysctls(&self) -> &[Sysctl] {
+        &self.spec.security_context.sysctls
+    }
+
     /// Returns why a container must not run as the user that it would run as.
     pub(crate) fn user_error(&self, container: &ContainerPlan) -> Option<String> {
         let (own, pod) = (&container.raw.security_context, &self.spec.security_context);
@@ -382,6 +397,25 @@ impl Plan {
             "{why} (pod: \"{name}_{namespace}({})\", container: {})",
             self.uid, container.raw.name
         ))
+    }
+
+    /// Returns the group that owns the files of the pod's volumes.
+    pub(crate) fn fs_group(&self) -> Option<i64> {
+        self.spec.security_context.fs_group
+    }
+
+    /// Returns the mode of service account tokens, if users and groups of the pod determine it.
+    pub(crate) fn token_mode(&self) -> Option<u32> {
+        if self.fs_group().is_some() {
+            return Some(0o640);
+        }
+        let pod = self.spec.security_context.run_as_user;
+        let mut users = self.containers.iter().map(|container| {
+            let own = container.raw.security_context.run_as_user;
+            own.or(pod)
+        });
+        let first = users.next()??;
+        users.all(|user| user == Some(first)).then_some(0o600)
     }
 
     /// Returns the groups of the processes of a container whose own group is given.
@@ -455,21 +489,25 @@ impl ContainerPlan {
         self.raw.security_context.allow_privilege_escalation != Some(false)
     }
 
-    /// Reports whether the container is restarted after it has ended.
-    pub(crate) fn restarts(&self, pod: &Spec, ended: &Ended) -> bool {
-        if self.kind == Kind::Ephemeral {
-            return false;
-        }
-        let rule = self.raw.restart_policy_rules.iter().find(|rule| {
+    /// Returns the rule that applies to the exit code of the container.
+    pub(super) fn restart_rule(&self, ended: &Ended) -> Option<&RestartRule> {
+        self.raw.restart_policy_rules.iter().find(|rule| {
             let listed = rule.exit_codes.values.contains(&ended.code);
             match rule.exit_codes.operator.as_str() {
                 "In" => listed,
                 "NotIn" => !listed,
                 _ => false,
             }
-        });
-        if let Some(rule) = rule {
-            return rule.action == "Restart";
+        })
+    }
+
+    /// Reports whether the container is restarted after it has ended.
+    pub(crate) fn restarts(&self, pod: &Spec, ended: &Ended) -> bool {
+        if self.kind == Kind::Ephemeral {
+            return false;
+        }
+        if self.restart_rule(ended).is_some() {
+            return true;
         }
         let policy = match self.raw.restart_policy.as_str() {
             "" => pod.restart_policy.as_str(),

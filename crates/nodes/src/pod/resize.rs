@@ -18,6 +18,8 @@ pub(crate) const CONDITIONS: [&str; 2] = ["PodResizePending", "PodResizeInProgre
 pub(crate) struct Resize {
     /// The resources of the containers before it.
     before: Vec<Value>,
+    /// The resources of the pod as a whole before it.
+    pod: Value,
     stage: Stage,
     since: Timestamp,
     generation: i64,
@@ -62,10 +64,11 @@ impl PodState {
                     self.resize = Some(known);
                     return None;
                 }
-                known.before
+                (known.before, known.pod)
             }
-            _ => self.shown(plan),
+            _ => (self.shown(plan), plan.status.resources.clone()),
         };
+        let (before, pod) = before;
         let event = match &decision {
             Ok(()) => event(plan, false, "ResizeStarted", "Pod resize started", ""),
             Err(ResizeRejection::Deferred(why)) => {
@@ -84,6 +87,7 @@ impl PodState {
         };
         self.resize = Some(Box::new(Resize {
             before,
+            pod,
             stage,
             since: now,
             generation: plan.generation,
@@ -154,6 +158,18 @@ impl PodState {
             Stage::Pending(_) => (before, before),
             Stage::InProgress => (own, before),
         }
+    }
+
+    /// Returns the resources of the pod as a whole, if it has any: those that were allocated to it, and those that it has.
+    pub(super) fn resources_of_pod<'a>(&'a self, plan: &'a Plan) -> Option<(&'a Value, &'a Value)> {
+        let own = Some(&plan.spec.resources).filter(|own| own.is_object())?;
+        let Some(resize) = &self.resize else {
+            return Some((own, own));
+        };
+        Some(match resize.stage {
+            Stage::Pending(_) => (&resize.pod, &resize.pod),
+            Stage::InProgress => (own, &resize.pod),
+        })
     }
 
     /// Returns the conditions of a resize.
@@ -234,7 +250,7 @@ fn event(plan: &Plan, is_warning: bool, reason: &'static str, text: &str, error:
     }
 }
 
-/// Returns a hash of the resources of all containers.
+/// Returns a hash of the resources of the pod and its containers.
 fn resources(plan: &Plan) -> u64 {
     let mut hasher = foldhash::quality::FixedState::default().build_hasher();
     for container in &plan.containers {
@@ -244,5 +260,6 @@ fn resources(plan: &Plan) -> u64 {
         hasher.write(container.raw.name.as_bytes());
         hasher.write(container.raw.resources.to_string().as_bytes());
     }
+    hasher.write(plan.spec.resources.to_string().as_bytes());
     hasher.finish()
 }

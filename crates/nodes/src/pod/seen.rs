@@ -9,6 +9,8 @@ use serde_json::Value;
 pub(crate) struct Seen {
     pub(crate) phase: String,
     pub(crate) qos_class: String,
+    /// The resources of the pod as a whole.
+    pub(crate) resources: Value,
     pub(crate) start_time: Option<String>,
     #[serde(rename = "podIP")]
     pub(crate) pod_ip: Option<String>,

@@ -72,7 +72,9 @@ impl PodState {
             return false;
         }
         let error = plan.user_error(container);
-        let error = error.or_else(|| self.environment_error(i, around));
+        let error = error
+            .or_else(|| self.environment_error(i, around))
+            .or_else(|| self.file_error(plan, container));
         if let Some(message) = error.or_else(|| self.mount_error(plan, i, around)) {
             self.config_failed(container, i, message, outcome);
             outcome.due_at(retry_at(now));
@@ -253,6 +255,14 @@ impl PodState {
         if !container.restarts(&plan.spec, ended) {
             return false;
         }
+        if container.restarts_all(ended) {
+            // The next pass restarts the pod.
+            outcome.again |= state
+                .backoff
+                .until(ended.finished)
+                .is_none_or(|(at, _)| at <= now);
+            return false;
+        }
         let finished = ended.finished;
         let ended = ended.clone();
         // The termination is written before the restart, unless the node terminated the container to restart it.
@@ -331,7 +341,7 @@ impl PodState {
         let mut paths = mounts.filter_map(|mount| mount["subPathExpr"].as_str());
         let ip = self.ip.map(|ip| ip.to_string());
         paths.find_map(|path| {
-            let mut env = variables(plan, container, ip.as_deref(), around);
+            let mut env = self.variables(plan, container, ip.as_deref(), around);
             env.retain(|_, value| !value.is_empty());
             let expanded = expanded(path, &env);
             match expanded {
@@ -359,12 +369,13 @@ impl PodState {
             false => self.ip,
         };
         let ip = ip.map(|ip| ip.to_string());
-        let env = variables(plan, &plan.containers[i], ip.as_deref(), around);
+        let env = self.variables(plan, &plan.containers[i], ip.as_deref(), around);
         let mut arguments: Vec<String> = raw.command.iter().chain(&raw.args).cloned().collect();
         if arguments.is_empty() && raw.stdin {
             arguments.push("sh".to_owned());
         }
         let container = Container {
+            linger: Duration::ZERO,
             inner: Arc::new(crate::image::Inner {
                 request: Request::new(plan.namespace(), plan.key.name()),
                 name: raw.name.clone(),
@@ -388,23 +399,25 @@ impl PodState {
         });
         container
     }
-}
 
-/// Returns the variables of a container whose values are in its pod.
-fn variables(
-    plan: &Plan,
-    container: &ContainerPlan,
-    ip: Option<&str>,
-    around: &Surroundings<'_>,
-) -> BTreeMap<String, String> {
-    let env = container.raw.env.iter().map(|env| {
-        let value = match env.field() {
-            Some(field) => plan.field(field, ip, Some(around.host)),
-            None => env.value.clone(),
-        };
-        (env.name.clone(), value)
-    });
-    env.collect()
+    /// Returns the variables of a container whose values are in its pod.
+    fn variables(
+        &self,
+        plan: &Plan,
+        container: &ContainerPlan,
+        ip: Option<&str>,
+        around: &Surroundings<'_>,
+    ) -> BTreeMap<String, String> {
+        let env = container.raw.env.iter().filter_map(|env| {
+            let value = match (env.field(), &env.value_from.file_key_ref) {
+                (Some(field), _) => plan.field(field, ip, Some(around.host)),
+                (None, Some(file)) => self.file_value(plan, file).ok()??,
+                (None, None) => env.value.clone(),
+            };
+            Some((env.name.clone(), value))
+        });
+        env.collect()
+    }
 }
 
 impl ContainerPlan {

@@ -245,6 +245,10 @@ impl PodState {
             put("podIPs", json!([{"ip": ip}]));
             put("podIP", json!(ip));
         }
+        if let Some((allocated, actual)) = self.resources_of_pod(plan) {
+            put("allocatedResources", allocated["requests"].clone());
+            put("resources", actual.clone());
+        }
         put("startTime", json!(seconds(self.start)));
         if let Some((reason, message)) = &self.failure {
             put("reason", json!(reason));

@@ -21,6 +21,14 @@ pub(crate) struct VolumePlan {
     pub(crate) empty_dir: Option<EmptyDir>,
     persistent_volume_claim: Option<Claim>,
     ephemeral: Option<IgnoredAny>,
+    pub(crate) image: Option<ImageSource>,
+}
+
+/// An image whose files a volume contains.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ImageSource {
+    pub(crate) reference: String,
 }
 
 /// A directory that lives as long as its pod.

@@ -51,7 +51,14 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) network: Network,
     /// The commands to run on signals.
-    pub(crate) traps: Mutex<BTreeMap<String, String>>,
+    pub(crate) traps: Mutex<BTreeMap<String, Trap>>,
+}
+
+/// A command to run on a signal, with the variables and functions of the shell that has set it.
+pub(crate) struct Trap {
+    action: String,
+    variables: BTreeMap<String, String>,
+    functions: BTreeMap<String, Arc<syntax::Command>>,
 }
 
 /// A shell.
@@ -141,6 +148,22 @@ impl Shell {
         match self.nested(script, &io).await {
             Flow::Exit(code) => code & 0xff,
             _ => self.status & 0xff,
+        }
+    }
+
+    /// Runs the command of a trap. Returns its exit code.
+    pub(crate) async fn run_trap(mut self, trap: Trap, io: Stdio) -> i32 {
+        self.variables = trap.variables;
+        self.functions = trap.functions;
+        self.evaluate(&trap.action, io).await
+    }
+
+    /// Returns a trap of this shell.
+    fn trap(&self, action: &str) -> Trap {
+        Trap {
+            action: action.to_owned(),
+            variables: self.variables.clone(),
+            functions: self.functions.clone(),
         }
     }
 

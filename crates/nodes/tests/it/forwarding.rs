@@ -83,3 +83,46 @@ async fn a_connection_ends_with_its_pod() {
     let (code, text) = refusal(place.request("web", "portforward", PORTS).await).await;
     assert_eq!((code, &*text), (404, "pods \"web\" not found"));
 }
+
+#[tokio::test]
+async fn the_tester_of_forwarded_ports_sends_chunks_to_its_first_client() {
+    let place = Place::start().await;
+    let variable = |name: &str, value: &str| json!({"name": name, "value": value});
+    let container = json!({
+        "image": "registry.k8s.io/e2e-test-images/agnhost:2.63.0", "args": ["port-forward-tester"],
+        "env": [
+            variable("BIND_PORT", "80"), variable("EXPECTED_CLIENT_DATA", "abc"), variable("CHUNKS", "3"),
+            variable("CHUNK_SIZE", "2"), variable("CHUNK_INTERVAL", "1"),
+        ],
+    });
+    place.run("p", container).await;
+    let mut forwarder = place.pods.portforward("p", &[80]).await.unwrap();
+    let mut connection = forwarder.take_stream(80).unwrap();
+    connection.write_all(b"abc").await.unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await.unwrap();
+    assert_eq!(answer, "xxxxxx");
+    let log = place.pods.logs("p", &Default::default()).await.unwrap();
+    let expected =
+        "Accepted client connection\nReceived expected client data\nShutting down connection\n";
+    assert_eq!(log, expected);
+}
+
+#[tokio::test]
+async fn the_web_server_of_tests_lists_its_directories() {
+    let place = Place::start().await;
+    let image = "registry.k8s.io/e2e-test-images/agnhost:2.63.0";
+    place
+        .run("p", json!({"image": image, "args": ["test-webserver"]}))
+        .await;
+    let mut forwarder = place.pods.portforward("p", &[80]).await.unwrap();
+    let mut connection = forwarder.take_stream(80).unwrap();
+    connection.write_all(REQUEST.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(
+        answer.contains("<a href=\"agnhost\">agnhost</a>"),
+        "{answer}"
+    );
+}

@@ -88,7 +88,10 @@ pub(super) async fn run(call: &mut Call<'_>) -> Option<Flow> {
                     };
                     match *action {
                         "-" => drop(traps.remove(signal)),
-                        action => drop(traps.insert(signal.to_owned(), action.to_owned())),
+                        action => {
+                            let trap = call.shell.trap(action);
+                            traps.insert(signal.to_owned(), trap);
+                        }
                     }
                 }
             }

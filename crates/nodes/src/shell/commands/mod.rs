@@ -2,12 +2,15 @@
 
 mod agnhost;
 mod archive;
+mod awk;
 mod builtin;
+mod dd;
 mod dump;
 mod http;
 mod list;
 mod manage;
 mod names;
+mod sysctl;
 mod system;
 mod test;
 mod text;
@@ -23,14 +26,15 @@ use crate::files::absolute;
 
 /// The names of all commands.
 pub(super) const NAMES: &[&str] = &[
-    ":", ".", "[", "[[", "agnhost", "ash", "bash", "basename", "break", "cat", "cd", "chmod",
-    "chown", "command", "continue", "cp", "curl", "cut", "date", "dig", "dirname", "echo", "env",
-    "eval", "exec", "exit", "export", "expr", "false", "find", "getent", "grep", "head", "hexdump",
-    "hostname", "id", "ip", "kill", "local", "ln", "ls", "mkdir", "mktemp", "mount", "mv", "nc",
-    "nproc", "nslookup", "pause", "printenv", "printf", "ps", "pwd", "read", "readlink", "return",
-    "rm", "rmdir", "sed", "seq", "set", "sh", "shift", "sleep", "sort", "stat", "sync", "tail",
-    "tar", "tee", "test", "touch", "tr", "trap", "true", "type", "umask", "uname", "uniq", "unset",
-    "wait", "wc", "wget", "which", "whoami", "xargs", "yes",
+    ":", ".", "[", "[[", "agnhost", "ash", "awk", "bash", "basename", "break", "cat", "cd",
+    "chmod", "chown", "command", "continue", "cp", "curl", "cut", "date", "dd", "dig", "dirname",
+    "echo", "env", "eval", "exec", "exit", "export", "expr", "false", "find", "getent", "grep",
+    "head", "hexdump", "hostname", "id", "ip", "kill", "local", "ln", "ls", "mkdir", "mktemp",
+    "mount", "mv", "nc", "netstat", "nproc", "nslookup", "pause", "printenv", "printf", "ps",
+    "pwd", "read", "readlink", "return", "rm", "rmdir", "sed", "seq", "set", "sh", "shift",
+    "sleep", "sort", "stat", "sync", "sysctl", "tail", "tar", "tee", "test", "touch", "tr", "trap",
+    "true", "type", "umask", "uname", "uniq", "unset", "wait", "wc", "wget", "which", "whoami",
+    "xargs", "yes",
 ];
 
 /// A command being executed.
@@ -146,6 +150,9 @@ impl Call<'_> {
             "ls" | "find" | "stat" | "readlink" => Box::pin(self.list()).await,
             "touch" | "mkdir" | "rm" | "rmdir" | "mv" | "cp" | "ln" | "chmod" | "chown"
             | "mktemp" => Box::pin(self.manage()).await,
+            "awk" => Box::pin(self.awk()).await,
+            "dd" => Box::pin(self.dd()).await,
+            "sysctl" => Box::pin(self.sysctl()).await,
             "tar" => Box::pin(self.tar()).await,
             "wget" | "curl" | "nc" => Box::pin(self.http()).await,
             "hexdump" => Box::pin(self.hexdump()).await,

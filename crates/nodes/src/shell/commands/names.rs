@@ -62,6 +62,20 @@ impl Call<'_> {
         self.print(lines).await
     }
 
+    /// Returns the address and the names of a host that `/etc/hosts` lists. `wanted` is one of them.
+    pub(super) fn known_host(&self, wanted: &str) -> Option<(String, Vec<String>)> {
+        let hosts = self.shell.world.files.read(&absolute("/", "/etc/hosts"));
+        let hosts = hosts.ok()?;
+        String::from_utf8_lossy(&hosts).lines().find_map(|line| {
+            let line = line.split('#').next().unwrap_or_default();
+            let mut words = line.split_whitespace().map(str::to_owned);
+            let address = words.next()?;
+            let names: Vec<String> = words.collect();
+            let is_wanted = address == wanted || names.iter().any(|name| name == wanted);
+            is_wanted.then_some((address, names))
+        })
+    }
+
     /// Looks names up in `/etc/hosts` first, and in DNS next.
     async fn getent(&mut self) -> i32 {
         let (Some("hosts" | "ahosts" | "ahostsv4"), Some(name)) =
@@ -69,19 +83,9 @@ impl Call<'_> {
         else {
             return self.fail(1, "only `getent hosts NAME` is supported").await;
         };
-        let world = self.shell.world.clone();
-        let hosts = world.files.read(&absolute("/", "/etc/hosts"));
-        let hosts = hosts.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        for line in hosts.unwrap_or_default().lines() {
-            let line = line.split('#').next().unwrap_or_default();
-            let words: Vec<&str> = line.split_whitespace().collect();
-            if let [address, names @ ..] = &words[..]
-                && (address == name || names.contains(&name.as_str()))
-            {
-                return self
-                    .print(format!("{address:<15} {}\n", names.join(" ")))
-                    .await;
-            }
+        if let Some((address, names)) = self.known_host(name) {
+            let names = names.join(" ");
+            return self.print(format!("{address:<15} {names}\n")).await;
         }
         let records = self.addresses(name).await;
         let mut lines = records.iter().filter_map(|record| match &record.data {

@@ -16,6 +16,12 @@ impl Call<'_> {
                 let ip = self.shell.world.ip.clone().unwrap_or_default();
                 self.print(format!("{ip}\n")).await
             }
+            ("hostname", ["-f" | "--fqdn", ..]) => {
+                let host = &self.shell.world.hostname;
+                let (_, names) = self.known_host(host).unwrap_or_default();
+                let name = names.first().unwrap_or(host);
+                self.print(format!("{name}\n")).await
+            }
             ("hostname", _) => self.print(format!("{}\n", self.shell.world.hostname)).await,
             ("whoami", _) => match self.shell.world.user {
                 0 => self.print("root\n").await,
@@ -71,6 +77,20 @@ impl Call<'_> {
                 let ip = self.shell.world.ip.clone().unwrap_or_default();
                 self.print(format!("2: eth0    inet {ip}/24 scope global eth0\n"))
                     .await
+            }
+            ("netstat", _) => {
+                let world = &self.shell.world;
+                let own = world.ip.as_deref().and_then(|ip| ip.parse().ok());
+                let ports = own.map(|own| world.network.listening(own));
+                let lines = ports.into_iter().flatten().map(|port| {
+                    format!(
+                        "tcp        0      0 0.0.0.0:{port:<15} 0.0.0.0:*               LISTEN\n"
+                    )
+                });
+                let heading =
+                    "Proto Recv-Q Send-Q Local Address           Foreign Address         State\n";
+                let lines = heading.to_owned() + &lines.collect::<String>();
+                self.print(lines).await
             }
             ("nproc", _) => self.print("8\n").await,
             ("ps", _) => {
