@@ -158,7 +158,7 @@ async fn host_names_are_short_qualified_or_overridden() {
 }
 
 /// Runs a script in a pod with these fields until it ends, and returns the log.
-async fn output(cluster: &TestCluster, name: &str, script: &str, more: Value) -> String {
+pub(crate) async fn output(cluster: &TestCluster, name: &str, script: &str, more: Value) -> String {
     let container = json!({"name": "c", "image": "busybox", "command": ["sh", "-c", script]});
     let mut spec = json!({"restartPolicy": "Never", "containers": [container]});
     for (field, value) in more.as_object().unwrap() {

@@ -15,6 +15,7 @@ mod probes;
 mod requirements;
 mod resizes;
 mod running;
+mod services;
 mod sockets;
 #[path = "../../../streams/tests/it/spdy_client.rs"]
 mod spdy_client;

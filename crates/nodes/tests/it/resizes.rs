@@ -82,3 +82,33 @@ async fn a_resize_happens_in_place_or_waits_until_the_node_has_room() {
     let status = resize("b", more).await;
     assert_eq!(container(&status).restart_count, 1);
 }
+
+#[tokio::test]
+async fn the_resources_of_a_pod_are_shown_and_resized_as_a_whole() {
+    let fixture = Fixture::with(Nodes::new(1)).await;
+    let resources = |cpu: &str| json!({"requests": {"cpu": cpu}, "limits": {"cpu": cpu}});
+    let spec =
+        json!({"resources": resources("1"), "containers": [{"name": "c", "image": "nginx"}]});
+    let shown = |status: &PodStatus| {
+        let resources = status.resources.clone().unwrap().requests.unwrap();
+        let allocated = status.allocated_resources.clone().unwrap();
+        (resources["cpu"].0.clone(), allocated["cpu"].0.clone())
+    };
+    let status = fixture.create("p", spec).await;
+    assert_eq!(shown(&status), ("1".to_owned(), "1".to_owned()));
+    let patch = Patch::Strategic(json!({"spec": {"resources": resources("2")}}));
+    let pods = fixture.pods();
+    pods.patch_subresource("resize", "p", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    fixture.settled().await;
+    let status = fixture.status("p").await;
+    assert_eq!(shown(&status), ("2".to_owned(), "2".to_owned()));
+    let reasons = fixture.events("p").await;
+    assert!(
+        reasons
+            .iter()
+            .any(|(reason, _)| reason == "ResizeCompleted"),
+        "{reasons:?}"
+    );
+}
