@@ -1,5 +1,6 @@
 //! The crate on the embedded server.
 
+mod commands;
 mod events;
 mod faults;
 mod fence;
