@@ -148,4 +148,22 @@ mod tests {
         SessionLock::acquire(root).unwrap();
         fs::remove_dir_all(root).unwrap();
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_session_file_is_for_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = std::env::temp_dir().join(format!("kubewright-owner-{}", std::process::id()));
+        let session = Session {
+            kubeconfig: None,
+            context: None,
+            operator: "127.0.0.1:1".into(),
+            console: Some("http://127.0.0.1:2/#t=secret".into()),
+        };
+        let _lock = SessionLock::acquire(&root).unwrap();
+        session.write(&root).unwrap();
+        let metadata = fs::metadata(Session::path(&root)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+        fs::remove_dir_all(&root).unwrap();
+    }
 }
