@@ -104,3 +104,63 @@ async fn the_radio_needs_an_upgrade() {
     assert!(body.contains("Upgrade request required"), "{body}");
     assert_eq!(get(&format!("{GROUP}/planets/pluto/radio")).await.0, 404);
 }
+
+/// Returns what the README shows below a command.
+fn shown(command: &str) -> String {
+    let readme = include_str!("../../../README.md");
+    let (_, rest) = readme.split_once(command).unwrap();
+    let (_, output) = rest.split_once('\n').unwrap();
+    let lines = output.lines();
+    let lines = lines.take_while(|line| !line.starts_with("$ ") && !line.starts_with("```"));
+    lines.fold(String::new(), |all, line| all + line + "\n")
+}
+
+/// Returns the rows of a table as kubectl prints them.
+fn printed(table: &Value) -> String {
+    let text = |cell: &Value| {
+        cell.as_str()
+            .map_or_else(|| cell.to_string(), str::to_owned)
+    };
+    let columns = table["columnDefinitions"].as_array().unwrap();
+    let is_shown = |column: &Value| column["priority"] == 0;
+    let headings = columns
+        .iter()
+        .map(|column| text(&column["name"]).to_uppercase());
+    let mut rows: Vec<Vec<String>> = vec![headings.collect()];
+    for row in table["rows"].as_array().unwrap() {
+        rows.push(row["cells"].as_array().unwrap().iter().map(text).collect());
+    }
+    let width = |i: usize| {
+        rows.iter()
+            .map(|row| row[i].len())
+            .max()
+            .unwrap_or_default()
+            + 3
+    };
+    let line = |row: &Vec<String>| {
+        let cells = row
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| is_shown(&columns[*i]));
+        let line: String = cells
+            .map(|(i, cell)| format!("{cell:<0$}", width(i)))
+            .collect();
+        line.trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+#[tokio::test]
+async fn the_readme_shows_the_planets_and_an_orbit() {
+    let request = Request::get(format!("{GROUP}/planets"))
+        .header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+        .body(Body::empty())
+        .unwrap();
+    let (_, body) = send(&server(), request).await;
+    let table = serde_json::from_str(&body).unwrap();
+    let kubectl = "kubectl --server http://127.0.0.1:8001 get";
+    assert_eq!(printed(&table), shown(&format!("$ {kubectl} planets")));
+    let path = format!("{GROUP}/planets/mars/orbit");
+    let (_, orbit) = get(&path).await;
+    assert_eq!(orbit, shown(&format!("$ {kubectl} --raw {path}")));
+}

@@ -32,6 +32,7 @@ mod scenario;
 mod server;
 mod shown;
 mod store;
+mod transcripts;
 mod up;
 mod webhooks;
 mod whole_projects;

@@ -78,6 +78,15 @@ impl Server {
         &self.ready
     }
 
+    /// Waits for the first lines, and returns them.
+    pub(crate) fn printed(&mut self, lines: usize) -> String {
+        let enough = |text: &str| text.matches('\n').count() >= lines;
+        let text = self.process.output_until(PATIENCE, enough);
+        text.lines()
+            .take(lines)
+            .fold(String::new(), |all, line| all + line + "\n")
+    }
+
     /// `host:port`, from that line.
     pub(crate) fn address(&self) -> &str {
         let (_, rest) = self.ready.split_once("https://").expect("an address");

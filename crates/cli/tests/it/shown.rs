@@ -1,8 +1,11 @@
-//! The output that the README and the book show is what the commands print.
+//! The output that the README and the book show is what the commands print, line by line.
 //!
-//! Lines are compared by their shape: numbers, such as times and ports, may differ.
+//! Only what a [placeholder](PLACEHOLDERS) names may differ, such as times and ports, and `…` stands for lines that are left out.
+//! Whole sessions are in [`transcripts`](crate::transcripts).
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::LazyLock};
+
+use regex::Regex;
 
 use crate::{
     process::Process,
@@ -13,50 +16,175 @@ use crate::{
 /// Marks where lines are left out.
 const ELLIPSIS: &str = "…";
 
+/// The parts of outputs that differ between runs: their names, patterns, and replacements.
+const PLACEHOLDERS: [(&str, &str, &str); 18] = [
+    (
+        "timestamp",
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z",
+        "<timestamp>",
+    ),
+    (
+        "time of a request",
+        r"\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d",
+        "<time>",
+    ),
+    ("address", r"127\.0\.0\.1:\d+", "<address>"),
+    ("token", r"#t=[0-9a-f]+…?", "#t=<token>"),
+    (
+        "seconds since the start",
+        r"^ {0,3}\d{1,4}\.\d{3} ",
+        "<seconds> ",
+    ),
+    ("duration", r"\b\d+(\.\d+)? m?s\b", "<duration>"),
+    ("process", r"process \d+", "process <id>"),
+    (
+        "pod",
+        r"\b([a-z]+-[0-9a-z]{8,10})-[0-9a-z]{5}\b",
+        "$1-<pod>",
+    ),
+    ("address of a pod", r"10\.244\.\d+\.\d+", "<ip>"),
+    ("age", r"(  )\d+[sm]( +|$)", "$1<age> "),
+    // They count what a server writes within its first seconds.
+    (
+        "revision",
+        r"(revision +|continue from |^configmaps +default/\S+ +)\d+",
+        "$1<revision>",
+    ),
+    ("revision of an object", r"^\d+ \{", "<revision> {"),
+    (
+        "number of objects or changes",
+        r"(objects +)\d+|\d+( objects| changes)",
+        "$1<count>$2",
+    ),
+    (
+        "revision before damage",
+        r"writes after revision \d+",
+        "writes after <revision>",
+    ),
+    (
+        "bytes of an object",
+        r"^(configmaps +\S+ +<revision>) +\d+$",
+        "$1 <bytes>",
+    ),
+    ("free space", r"\d+ GiB", "<space>"),
+    ("store", r"[0-9a-f]{32}", "<id>"),
+    // Events that follow each other closely are merged or not.
+    (
+        "events of the demo",
+        r"\d+ failures|\d+ events, \d+ reconciles, \d+ failed",
+        "<events>",
+    ),
+];
+
+/// The lines that report progress: of a rollout that kubectl waits for, and of builds that take more than some seconds.
+static PROGRESS: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"^Waiting for deployment |^ *\d+\.\d{3} build +(\d+ of \d+ crates, )?Compiling ";
+    Regex::new(pattern).expect("a pattern")
+});
+
+/// The lines of the demo about events and reconciles, of which more or fewer are merged.
+static EVENT: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = "^<seconds> (watch +default/[a-z]+ +(services|ingresses) (added|updated|deleted)\
+        |reconcile +default/[a-z]+ +((services|ingresses) (added|updated|deleted)|backoff) +-> \
+        (created|applied|deleted|nothing to do|error: .*|error, will retry: .*) \\(<duration>\\))$";
+    Regex::new(pattern).expect("a pattern")
+});
+
+static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let compiled = |(name, pattern, replacement): (&str, &str, &'static str)| {
+        (Regex::new(pattern).expect(name), replacement)
+    };
+    PLACEHOLDERS.map(compiled).into()
+});
+
+/// Reads a file of the repository.
+pub(crate) fn page(path: &str) -> String {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    fs::read_to_string(root.join(path)).expect(path)
+}
+
 /// Returns the lines that a page shows below the last occurrence of a command.
 #[track_caller]
-pub(crate) fn shown(page: &str, command: &str) -> Vec<String> {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(page);
-    let text = fs::read_to_string(&path).expect(page);
+pub(crate) fn shown(path: &str, command: &str) -> Vec<String> {
     let prompt = format!("$ {command}");
     let mut lines: Vec<String> = Vec::new();
     let mut inside = false;
-    for line in text.lines() {
+    for line in page(path).lines() {
         if line == prompt {
             lines.clear();
             inside = true;
         } else if line.starts_with("$ ") || line.starts_with("```") {
             inside = false;
-        } else if inside && !line.trim().is_empty() && line != ELLIPSIS {
+        } else if inside {
             lines.push(line.to_owned());
         }
     }
-    assert!(!lines.is_empty(), "{page} shows nothing of {command:?}");
+    assert!(!lines.is_empty(), "{path} shows nothing of {command:?}");
     lines
 }
 
-/// Returns the line with every number as `N` and all white space as single spaces.
-fn shape(line: &str) -> String {
-    let words: Vec<_> = line.split_whitespace().collect();
-    let mut shape = String::new();
-    for character in words.join(" ").chars() {
-        match character {
-            '0'..='9' if shape.ends_with('N') => {}
-            '0'..='9' => shape.push('N'),
-            _ => shape.push(character),
-        }
-    }
-    shape
+/// Returns the line with the names of placeholders in place of what they stand for.
+pub(crate) fn named(line: &str) -> String {
+    let line = line.trim_end().to_owned();
+    let replaced = PATTERNS.iter().fold(line, |line, (pattern, replacement)| {
+        pattern.replace_all(&line, *replacement).into_owned()
+    });
+    replaced.trim_end().to_owned()
 }
 
-/// Checks that lines of the same shapes were printed.
-#[track_caller]
-pub(crate) fn assert_printed(lines: &[String], output: &str) {
-    let shapes: Vec<_> = output.lines().map(shape).collect();
-    for line in lines {
-        let printed = shapes.contains(&shape(line));
-        assert!(printed, "nothing like {line:?} in:\n{output}");
+/// Returns the lines of a text with their placeholders, without empty lines at its end.
+pub(crate) fn lines_of(text: &str) -> Vec<String> {
+    let lines = text.trim_end().lines();
+    lines
+        .filter(|line| !PROGRESS.is_match(line))
+        .map(named)
+        .collect()
+}
+
+/// Reports whether a page shows an output: all of it, except for the lines that it leaves out.
+pub(crate) fn is_shown(page: &[String], output: &str) -> bool {
+    let text = page.join("\n");
+    let (page, printed) = (lines_of(&text), lines_of(output));
+    let parts: Vec<&[String]> = page.split(|line| line == ELLIPSIS).collect();
+    let [first, middle @ .., last] = parts.as_slice() else {
+        return page == printed;
+    };
+    let Some(mut rest) = printed.strip_prefix(*first) else {
+        return false;
+    };
+    for part in middle.iter().filter(|part| !part.is_empty()) {
+        let Some(at) = rest.windows(part.len()).position(|lines| lines == *part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
     }
+    rest.strip_suffix(*last).is_some()
+}
+
+/// Checks that a page shows an output.
+#[track_caller]
+pub(crate) fn assert_shown(page: &[String], output: &str) {
+    let page_lines = lines_of(&page.join("\n")).join("\n");
+    let printed = lines_of(output).join("\n");
+    assert!(
+        is_shown(page, output),
+        "the page shows:\n{page_lines}\nthe command prints:\n{printed}"
+    );
+}
+
+/// Checks that a page shows an output of several programs at once, whose lines have no fixed order.
+#[track_caller]
+pub(crate) fn assert_shown_in_any_order(page: &[String], output: &str) {
+    let sorted = |text: &str| {
+        let mut lines = lines_of(text);
+        lines.sort();
+        lines.join("\n")
+    };
+    let (page, printed) = (sorted(&page.join("\n")), sorted(output));
+    assert!(
+        page == printed,
+        "the page shows, sorted:\n{page}\nthe command prints:\n{printed}"
+    );
 }
 
 #[test]
@@ -73,9 +201,7 @@ fn a_new_project_has_the_files_that_the_readme_shows() {
 
 #[test]
 fn a_new_project_has_the_files_that_the_tutorial_shows() {
-    let page = "docs/book/src/tutorial/project.md";
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(page);
-    let text = fs::read_to_string(path).expect(page);
+    let text = page("docs/book/src/tutorial/project.md");
     let (_, block) = text.split_once("```text\n").expect("an output");
     let (block, rest) = block.split_once("```").expect("its end");
     let place = Place::new();
@@ -114,34 +240,54 @@ fn the_demo_prints_the_steps_that_the_readme_shows() {
     command.current_dir(folder.path()).args(["demo", "--once"]);
     let (output, status) = Process::start(command, None).finish();
     assert!(status.success(), "{output}");
-    let mut lines = shown("README.md", "cargo run -- demo --once");
-    // Events that follow each other closely are merged or not, so triggers and counts differ between runs.
-    lines.retain(|line| !line.contains(" watch ") && !line.contains(" reconcile "));
-    // The names of pods are random.
-    lines.retain(|line| !line.contains("store-"));
-    assert_printed(&lines, &output);
+    let page = shown("README.md", "cargo run -- demo --once");
+    let is_event = |line: &str| EVENT.is_match(&named(line));
+    assert!(page.iter().any(|line| is_event(line)), "{page:?}");
+    let without_events = |lines: &mut dyn Iterator<Item = &str>| -> Vec<String> {
+        let rest = lines.filter(|line| !is_event(line));
+        rest.map(str::to_owned).collect()
+    };
+    let page = without_events(&mut page.iter().map(String::as_str));
+    let output = without_events(&mut output.lines()).join("\n");
+    assert_shown(&page, &output);
 }
 
 #[test]
-fn up_prints_the_line_that_the_readme_shows() {
-    let server = Server::start();
+fn up_prints_the_lines_that_the_readme_shows() {
+    let mut server = Server::start();
     let kubeconfig = server.kubeconfig().display().to_string();
-    let ready = server.ready_line().replace(&kubeconfig, "kubeconfig");
     let lines = shown("README.md", "cargo run --release -- up");
-    assert_eq!(lines.len(), 1);
-    assert_printed(&lines, &ready);
+    let printed = server
+        .printed(lines.len())
+        .replace(&kubeconfig, "kubeconfig");
+    assert_shown(&lines, &printed);
 }
 
 #[test]
-fn shapes_differ_in_words_and_not_in_numbers() {
-    let line = "  12.5 reconcile  a/b -> done (0.1 ms)";
-    assert_eq!(shape(line), "N.N reconcile a/b -> done (N.N ms)");
-    assert_eq!(
-        shape(line),
-        shape("1.55 reconcile a/b    -> done (17.23 ms)")
+fn lines_differ_only_in_placeholders() {
+    let line = "  12.500 reconcile a/b -> done (0.1 ms)";
+    assert_eq!(named(line), "<seconds> reconcile a/b -> done (<duration>)");
+    assert_ne!(
+        named(line),
+        named("  12.500 reconcile a/b -> failed (0.1 ms)")
     );
     assert_ne!(
-        shape(line),
-        shape("1.55 reconcile a/b -> failed (17.23 ms)")
+        named(line),
+        named("  12.500 reconcile  a/b -> done (0.1 ms)")
     );
+    assert_ne!(named("8 pods are ready"), named("9 pods are ready"));
+}
+
+#[test]
+fn a_page_shows_all_lines_or_says_where_it_leaves_some_out() {
+    let page = |lines: &[&str]| -> Vec<String> { lines.iter().map(|l| (*l).to_owned()).collect() };
+    let output = "a\nb\nc\nd\n";
+    assert!(is_shown(&page(&["a", "b", "c", "d"]), output));
+    assert!(is_shown(&page(&["a", "…", "c", "…"]), output));
+    assert!(is_shown(&page(&["a", "b", "c", "d", "…"]), output));
+    assert!(!is_shown(&page(&["a", "b", "d"]), output));
+    assert!(!is_shown(&page(&["b", "…"]), output));
+    assert!(!is_shown(&page(&["a", "…", "c"]), output));
+    assert!(!is_shown(&page(&["a", "…", "d", "…", "c", "…"]), output));
+    assert!(!is_shown(&page(&["a", "b", "c", "d", "e"]), output));
 }
