@@ -22,7 +22,7 @@ use crate::{
     skipped,
 };
 
-/// What later commands name, and what differs between runs: pods, and the revision of an object.
+/// The texts that later commands name and that differ between runs: pods, and the revision of an object.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\b[a-z]+-[0-9a-f]{8,10}-[0-9a-z]{5}\b|^\d+(?: \{)").expect("a pattern")
 });
