@@ -216,6 +216,18 @@ fn the_sessions_with_pods_are_real() {
 }
 
 #[test]
+fn the_session_with_another_user_is_real() {
+    if !kubectl() {
+        return;
+    }
+    let sessions = sessions("docs/book/src/howto/permissions.md");
+    assert!(!sessions.is_empty());
+    for steps in sessions {
+        Shell::new().play(&steps);
+    }
+}
+
+#[test]
 fn the_sessions_with_a_data_directory_are_real() {
     if !kubectl() {
         return;
