@@ -1,5 +1,7 @@
 //! The usage of persistent volume claims: one claim and its storage, in total and by storage class.
 
+use std::collections::BTreeSet;
+
 use kubewright_machinery::{json::Read, quantity::Quantity};
 use serde_json::Value;
 
@@ -60,21 +62,23 @@ pub(super) fn in_scope(selector: &Selector, claim: &Value) -> bool {
     if selector.scope != "VolumeAttributesClass" {
         return false;
     }
+    let names = attribute_classes(claim);
+    if names.is_empty() {
+        return selector.selects(None);
+    }
+    names.iter().any(|name| selector.selects(Some(name)))
+}
+
+/// Returns the volume attributes classes that a claim requests, has or changes to.
+pub fn attribute_classes(claim: &Value) -> BTreeSet<&str> {
     let status = &claim["status"];
     let names = [
         &claim["spec"]["volumeAttributesClassName"],
         &status["currentVolumeAttributesClassName"],
         &status["modifyVolumeStatus"]["targetVolumeAttributesClassName"],
     ];
-    let mut names = names
-        .map(Value::text)
-        .into_iter()
-        .filter(|name| !name.is_empty())
-        .peekable();
-    if names.peek().is_none() {
-        return selector.selects(None);
-    }
-    names.any(|name| selector.selects(Some(name)))
+    let names = names.map(Value::text).into_iter();
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// Returns the requested storage, or the allocated one if it is larger, in whole bytes.

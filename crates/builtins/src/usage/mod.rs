@@ -16,7 +16,7 @@ pub mod resource_list;
 mod scopes;
 mod services;
 
-pub use claims::class_of;
+pub use claims::{attribute_classes, class_of};
 pub use evaluator::{Evaluator, number};
 pub use pods::{is_best_effort, is_terminating, lives};
 pub use scopes::Selector;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use kube::core::ApiResource;
-use kubewright_builtins::usage::{Evaluator, resource_list};
+use kubewright_builtins::usage::{Evaluator, attribute_classes, resource_list};
 use kubewright_client::DiscoveryClient;
 use kubewright_controller::{
     AnyEvent, Client, Clock, Controller, Handler, Manager, Request, Result, Watch, WatchHandle,
@@ -89,8 +89,13 @@ fn is_used_otherwise(evaluator: &Evaluator, old: &Cached<()>, new: &Cached<()>, 
     let is_terminating = |object: &Value| {
         matches!(evaluator, Evaluator::Pods) && kubewright_builtins::usage::is_terminating(object)
     };
+    let is_reclassified = || {
+        matches!(evaluator, Evaluator::VolumeClaims)
+            && attribute_classes(&old) != attribute_classes(&new)
+    };
     evaluator.usage(&old, now) != evaluator.usage(&new, now)
         || is_terminating(&old) != is_terminating(&new)
+        || is_reclassified()
 }
 
 /// The watches of a controller.

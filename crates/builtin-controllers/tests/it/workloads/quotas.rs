@@ -1,6 +1,6 @@
 //! The usage of resource quotas, kept by the controller and enforced by admission.
 
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, ResourceQuota};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, ResourceQuota};
 use kube::{
     Api, ResourceExt,
     api::{DeleteParams, Patch, PatchParams, PostParams},
@@ -167,6 +167,36 @@ async fn scopes_choose_the_pods_that_are_counted() {
         .unwrap();
     f.settled().await;
     assert_eq!(used(&f).await, json!({"pods": "0"}));
+}
+
+#[tokio::test]
+async fn a_claim_that_changes_its_attributes_class_leaves_the_quota_of_the_former() {
+    let f = Fixture::start("resourcequota").await;
+    let selector = json!({"matchExpressions": [
+        {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]},
+    ]});
+    let hard = json!({"persistentvolumeclaims": "1"});
+    quota(&f, json!({"hard": hard, "scopeSelector": selector})).await;
+    f.create(json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "c", "namespace": "default"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}},
+            "volumeAttributesClassName": "silver",
+        },
+    }))
+    .await;
+    let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(f.client());
+    for (class, count) in [("gold", "1"), ("silver", "0")] {
+        let status = json!({"status": {"currentVolumeAttributesClassName": class}});
+        let status = Patch::Merge(status);
+        claims
+            .patch_status("c", &PatchParams::default(), &status)
+            .await
+            .unwrap();
+        f.settled().await;
+        assert_eq!(used(&f).await["persistentvolumeclaims"], count, "{class}");
+    }
 }
 
 /// Lets ten minutes pass. A set that may not have more pods tries again, so nothing is ever settled.
