@@ -14,6 +14,7 @@ mod nodes;
 mod probes;
 mod requirements;
 mod resizes;
+mod rollouts;
 mod running;
 mod services;
 mod sockets;

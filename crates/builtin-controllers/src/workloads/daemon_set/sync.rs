@@ -77,14 +77,15 @@ pub(super) async fn sync(context: &Context<(), Daemons>, request: &Request) -> R
     pass.read_pods(&selector).await?;
     let plan = nodes::plan(&pass);
     let wait = plan.wait;
+    let has_changes = !plan.create.is_empty() || !plan.delete.is_empty();
     let mut outcome = pass.carry_out(plan).await;
     if outcome.is_none() {
-        // What was created and deleted is looked at again.
-        pass.read_pods(&selector).await?;
-        if set.spec.update_strategy.r#type == "RollingUpdate" {
+        // Changes are observed before the rollout continues. It uses the pods that were read before, since a node whose last
+        // pod has ended in the meantime would not count as unavailable.
+        if !has_changes && set.spec.update_strategy.r#type == "RollingUpdate" {
             outcome = pass.carry_out(rolling::plan(&pass)).await;
-            pass.read_pods(&selector).await?;
         }
+        pass.read_pods(&selector).await?;
     }
     if outcome.is_none() {
         let pods = pass.pods.values().flatten();
