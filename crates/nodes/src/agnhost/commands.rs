@@ -67,16 +67,10 @@ pub(super) fn entrypoint(container: &Container, program: &str, words: &[String])
 
 /// Writes lines at a steady pace.
 pub(super) async fn logs(container: &Container, flags: &Flags<'_>) -> i32 {
-    let total = flags.get("log-lines-total").or_else(|| flags.get("t"));
-    let total = total.and_then(|total| total.parse::<u32>().ok());
-    let time = flags
-        .duration("run-duration")
-        .or_else(|| flags.duration("d"));
-    let (Some(total @ 1..), Some(time)) = (total, time) else {
+    let Some((total, pause)) = pace(flags) else {
         container.log("Invalid total number of lines or duration");
         return 1;
     };
-    let pause = time / total;
     for line in 0..total {
         container.log(log_line(container.now(), line));
         tokio::select! {
@@ -87,8 +81,17 @@ pub(super) async fn logs(container: &Container, flags: &Flags<'_>) -> i32 {
     0
 }
 
+/// Returns the number of lines to write, and the time between two of them.
+pub(crate) fn pace(flags: &Flags<'_>) -> Option<(u32, Duration)> {
+    let total = flags.get("log-lines-total").or_else(|| flags.get("t"));
+    let total = total?.parse::<u32>().ok().filter(|total| *total > 0)?;
+    let time = flags.duration("run-duration");
+    let time = time.or_else(|| flags.duration("d"))?;
+    Some((total, time / total))
+}
+
 /// Returns a line as API servers write them. It depends on the number only.
-fn log_line(now: jiff::Timestamp, number: u32) -> String {
+pub(crate) fn log_line(now: jiff::Timestamp, number: u32) -> String {
     const METHODS: [&str; 3] = ["GET", "POST", "PUT"];
     const NAMESPACES: [&str; 3] = ["kube-system", "default", "ns"];
     let digits = crate::image::hex(&["log", &number.to_string()]);

@@ -5,13 +5,13 @@ use std::time::Duration;
 use crate::image::duration;
 
 /// The arguments of a subcommand: flags as `--name=value` or `--name value`, and the rest.
-pub(super) struct Flags<'a> {
+pub(crate) struct Flags<'a> {
     flags: Vec<(&'a str, Option<&'a str>)>,
     positional: Vec<&'a str>,
 }
 
 impl<'a> Flags<'a> {
-    pub(super) fn parse(arguments: &'a [String]) -> Self {
+    pub(crate) fn parse(arguments: &'a [String]) -> Self {
         let mut flags: Vec<(&str, Option<&str>)> = Vec::new();
         let mut positional = Vec::new();
         let mut words = arguments.iter().map(String::as_str).peekable();

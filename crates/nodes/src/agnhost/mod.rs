@@ -30,8 +30,8 @@ use crate::{
     image::{Container, full_name, untagged},
     pod::plan::ContainerPlan,
 };
-pub(crate) use commands::{PATIENCE, within};
-use flags::Flags;
+pub(crate) use commands::{PATIENCE, log_line, pace, within};
+pub(crate) use flags::Flags;
 
 /// The end of the name of the image.
 const NAME: &str = "/agnhost";

@@ -71,5 +71,6 @@ async fn serve(container: &Container) -> Result<i32, i32> {
     // The client may be gone.
     let _ = client.shutdown().await;
     tokio::time::sleep(LINGER).await;
+    container.log("Done");
     Ok(0)
 }

@@ -12,7 +12,7 @@ impl Plan {
     pub(crate) fn hostname(&self) -> &str {
         let spec = &self.spec;
         let name = match (spec.hostname_override.as_str(), spec.hostname.as_str()) {
-            ("", "") if spec.host_network => &spec.node_name,
+            _ if spec.host_network => &spec.node_name,
             ("", "") => self.key.name(),
             ("", name) | (name, _) => name,
         };

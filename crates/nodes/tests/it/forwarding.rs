@@ -105,7 +105,7 @@ async fn the_tester_of_forwarded_ports_sends_chunks_to_its_first_client() {
     let log = place.pods.logs("p", &Default::default()).await.unwrap();
     let expected =
         "Accepted client connection\nReceived expected client data\nShutting down connection\n";
-    assert_eq!(log, expected);
+    assert!(log.starts_with(expected), "{log}");
 }
 
 #[tokio::test]

@@ -396,3 +396,14 @@ async fn containers_after_a_failed_init_container_have_not_ended() {
         .unwrap();
     assert!(state.terminated.is_some(), "{state:?}");
 }
+
+#[tokio::test]
+async fn scripts_run_the_generator_of_logs() {
+    let cluster = start().await;
+    let script = "/agnhost logs-generator --log-lines-total 2 --run-duration 2ms && echo end";
+    let printed = output(&cluster, "a", script, json!({})).await;
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines[0].contains("logs_generator.go:76] 0 "), "{printed}");
+    assert!(lines[1].contains("logs_generator.go:76] 1 "), "{printed}");
+    assert_eq!(lines[2..], ["end"]);
+}

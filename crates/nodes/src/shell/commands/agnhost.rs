@@ -4,7 +4,7 @@ use std::io;
 
 use super::Call;
 use crate::{
-    agnhost::{PATIENCE, within},
+    agnhost::{Flags, PATIENCE, log_line, pace, within},
     files::absolute,
 };
 
@@ -15,6 +15,11 @@ impl Call<'_> {
             ["dns-suffix"] => self.resolver("search").await,
             ["dns-server-list"] => self.resolver("nameserver").await,
             ["etc-hosts"] => self.show("/etc/hosts").await,
+            ["pause", ..] => {
+                self.print("Paused\n").await;
+                std::future::pending().await
+            }
+            ["logs-generator", ..] => self.generate_logs().await,
             ["connect", ref rest @ ..] => self.try_to_connect(rest).await,
             [] | ["help" | "--help", ..] => 0,
             [other, ..] => {
@@ -22,6 +27,22 @@ impl Call<'_> {
                 self.fail(1, &text).await
             }
         }
+    }
+
+    async fn generate_logs(&self) -> i32 {
+        let Some((total, pause)) = pace(&Flags::parse(&self.rest[1..])) else {
+            return self
+                .fail(1, "Invalid total number of lines or duration")
+                .await;
+        };
+        for number in 0..total {
+            let code = self.print(log_line(self.now(), number) + "\n").await;
+            if code != 0 {
+                return code;
+            }
+            tokio::time::sleep(pause).await;
+        }
+        0
     }
 
     /// Prints the values of a keyword of the resolver's configuration, separated by commas.
