@@ -25,9 +25,11 @@ const DEEPEST: usize = 32;
 
 /// The objects by uid, and the uids of dependents by that of their owner.
 #[derive(Default)]
-struct Graph {
+pub(crate) struct Graph {
     nodes: HashMap<String, Value>,
     owned: HashMap<String, Vec<String>>,
+    /// The resources that cannot be listed.
+    unseen: Vec<String>,
 }
 
 /// Returns the owners and dependents of the object with a uid. The query has `uid`, for a namespaced object
@@ -48,47 +50,11 @@ pub(crate) async fn tree(
             _ => {}
         }
     }
-    let kinds = discover(client).await?;
-    let kinds = kinds.into_iter().filter(|kind| kind.can("delete"));
-    let mut lists = stream::iter(kinds)
-        .map(|kind: Kind| {
-            let (client, namespace) = (client.clone(), namespace.clone());
-            async move {
-                let list = listed(&client, &kind, namespace.as_deref(), at).await;
-                (kind, list)
-            }
-        })
-        .buffered(AT_ONCE);
-    let (mut graph, mut unseen) = (Graph::default(), Vec::new());
-    while let Some((kind, list)) = lists.next().await {
-        match list {
-            (code, list) if code.is_success() => graph.add(&kind, &list),
-            // The revision has been compacted: of no kind is there a list.
-            (StatusCode::GONE, status) => {
-                let message = status["message"].as_str().unwrap_or("the revision is gone");
-                return Err((StatusCode::GONE, message.to_owned()));
-            }
-            _ => unseen.push(kind.resource),
-        }
-    }
-    if !graph.nodes.contains_key(&uid) {
-        return Err((
-            StatusCode::NOT_FOUND,
-            "the object does not exist".to_owned(),
-        ));
-    }
-    for owned in graph.owned.values_mut() {
-        owned.sort_by_key(|uid| {
-            graph
-                .nodes
-                .get(uid)
-                .map(|node| (node["kind"].to_string(), node["name"].to_string()))
-        });
-        owned.dedup();
-    }
-    let (mut shown, mut omitted) = (HashSet::new(), 0);
-    let below = graph.below(&uid, 0, &mut shown, &mut omitted);
-    Ok(json!({"object": below, "owners": graph.above(&uid), "omitted": omitted, "unseen": unseen}))
+    let graph = Graph::read(client, namespace, at).await?;
+    graph.tree(&uid).ok_or_else(|| {
+        let message = "the object does not exist".to_owned();
+        (StatusCode::NOT_FOUND, message)
+    })
 }
 
 async fn listed(
@@ -105,6 +71,58 @@ async fn listed(
 }
 
 impl Graph {
+    /// Reads the objects of a namespace or of all, now or at a revision.
+    pub(crate) async fn read(
+        client: &kube::Client,
+        namespace: Option<String>,
+        at: Option<u64>,
+    ) -> Result<Self, (StatusCode, String)> {
+        let kinds = discover(client).await?;
+        let kinds = kinds.into_iter().filter(|kind| kind.can("delete"));
+        let mut lists = stream::iter(kinds)
+            .map(|kind: Kind| {
+                let (client, namespace) = (client.clone(), namespace.clone());
+                async move {
+                    let list = listed(&client, &kind, namespace.as_deref(), at).await;
+                    (kind, list)
+                }
+            })
+            .buffered(AT_ONCE);
+        let mut graph = Self::default();
+        while let Some((kind, list)) = lists.next().await {
+            match list {
+                (code, list) if code.is_success() => graph.add(&kind, &list),
+                // The revision has been compacted: of no kind is there a list.
+                (StatusCode::GONE, status) => {
+                    let message = status["message"].as_str().unwrap_or("the revision is gone");
+                    return Err((StatusCode::GONE, message.to_owned()));
+                }
+                _ => graph.unseen.push(kind.resource),
+            }
+        }
+        let nodes = &graph.nodes;
+        for owned in graph.owned.values_mut() {
+            owned.sort_by_key(|uid| {
+                nodes
+                    .get(uid)
+                    .map(|node| (node["kind"].to_string(), node["name"].to_string()))
+            });
+            owned.dedup();
+        }
+        Ok(graph)
+    }
+
+    /// Returns the owners and dependents of the object with a uid; nothing if it does not exist.
+    pub(crate) fn tree(&self, uid: &str) -> Option<Value> {
+        if !self.nodes.contains_key(uid) {
+            return None;
+        }
+        let (mut shown, mut omitted) = (HashSet::new(), 0);
+        let below = self.below(uid, 0, &mut shown, &mut omitted);
+        let (owners, unseen) = (self.above(uid), &self.unseen);
+        Some(json!({"object": below, "owners": owners, "omitted": omitted, "unseen": unseen}))
+    }
+
     fn add(&mut self, kind: &Kind, list: &Value) {
         for item in list["items"].as_array().into_iter().flatten() {
             let metadata = &item["metadata"];

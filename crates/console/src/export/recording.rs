@@ -11,6 +11,7 @@ use crate::{
     metrics::Sampler,
     own::Own,
     stream::read_table,
+    tree::Graph,
 };
 
 /// The maximum number of rows of a table.
@@ -21,9 +22,6 @@ const OBJECTS: usize = 300;
 
 /// The maximum number of revisions of an object.
 const REVISIONS: usize = 30;
-
-/// The maximum number of objects with their owners and dependents, which take a list of every kind.
-const TREES: usize = 50;
 
 /// The maximum number of runs with their causes.
 const RUNS: usize = 300;
@@ -88,9 +86,10 @@ pub(crate) async fn record(client: kube::Client, title: &str) -> Result<Value, F
         true => recording.written_last(&kinds),
         false => of_tables(&kinds, &tables),
     };
-    for (n, (kind, namespace, name)) in objects.into_iter().take(OBJECTS).enumerate() {
+    let graph = Graph::read(&client, None, None).await.unwrap_or_default();
+    for (kind, namespace, name) in objects.into_iter().take(OBJECTS) {
         recording
-            .object(kind, &namespace, &name, has_ledger, n < TREES)
+            .object(kind, &namespace, &name, has_ledger, &graph)
             .await;
     }
     Ok(json!({
@@ -126,12 +125,7 @@ impl Recording {
             .get(&format!("{path}?{}{more}", encoded.join("&")))
             .await;
         if code.is_success() {
-            let mut pairs: Vec<String> = given()
-                .map(|(name, value)| format!("{name}={value}"))
-                .collect();
-            pairs.sort();
-            self.answers
-                .insert(format!("{path}?{}", pairs.join("&")), body);
+            self.answers.insert(key_about(path, about), body);
         }
     }
 
@@ -142,7 +136,7 @@ impl Recording {
         namespace: &str,
         name: &str,
         has_ledger: bool,
-        has_tree: bool,
+        graph: &Graph,
     ) {
         let scope = (!namespace.is_empty()).then_some(namespace);
         let collection = kind.path(scope);
@@ -158,10 +152,10 @@ impl Recording {
             .unwrap_or_default()
             .to_owned();
         self.answers.insert(format!("{collection}/{name}"), body);
-        if has_tree {
+        if let Some(tree) = graph.tree(&uid) {
             let about = [("uid", uid.as_str()), ("namespace", namespace)];
-            let path = "/kubewright/v1/console/tree";
-            self.add_about(path, &about, "").await;
+            let key = key_about("/kubewright/v1/console/tree", &about);
+            self.answers.insert(key, tree);
         }
         if !has_ledger {
             return;
@@ -224,6 +218,16 @@ impl Recording {
         found.sort_by_key(|(kind, _, _)| !is_custom(kind));
         found
     }
+}
+
+/// Returns the key of an answer about an object: the parameters that are set, sorted.
+fn key_about(path: &str, about: &[(&str, &str)]) -> String {
+    let given = about.iter().filter(|(_, value)| !value.is_empty());
+    let mut pairs: Vec<String> = given
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    pairs.sort();
+    format!("{path}?{}", pairs.join("&"))
 }
 
 /// Returns the objects of tables, those of custom kinds first.
