@@ -116,7 +116,8 @@ async fn metrics_of_the_operator_and_the_server_are_plotted() {
     let of_operator =
         |line: &Value| line["section"] == "operator" && line["title"] == "process_open_fds";
     assert_eq!(value(&metrics, of_operator), Some(12.0));
-    let of_server =
-        |line: &Value| line["section"] == "server" && line["title"] == "apiserver_storage_objects";
+    let of_server = |line: &Value| {
+        line["section"] == "server" && line["title"] == "apiserver_current_inflight_requests"
+    };
     assert!(value(&metrics, of_server).is_some(), "{metrics}");
 }

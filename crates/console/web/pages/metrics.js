@@ -73,7 +73,7 @@ function Sections({ samples, lines }) {
   const names = [...sections.keys()].sort((a, b) => (a in { Operator: 1, Server: 1 }) - (b in { Operator: 1, Server: 1 }) || a.localeCompare(b));
   const only = params.value.controller;
   return html`<p class="muted">Since the console was opened first, at most an hour. Counters are rates per second; p50 and p99 are the quantiles of what was observed in each second.</p>
-    ${names.filter((name) => !only || name === `Controller ${only}`).map((name) => html`<${Section} key=${name} name=${name} lines=${sections.get(name)} samples=${samples} />`)}`;
+    <div tabindex="0" role="region" aria-label="Plots">${names.filter((name) => !only || name === `Controller ${only}`).map((name) => html`<${Section} key=${name} name=${name} lines=${sections.get(name)} samples=${samples} />`)}</div>`;
 }
 
 function Section({ name, lines, samples }) {
