@@ -7,7 +7,7 @@ use kubewright_apiserver::{
     FieldManager, ReplicasPaths, Selectable, SelectableField, SharedClock, SystemClock,
     registry::{
         BlockingPool, Custom, Defaulter, Generic, Handlers, Printed, Resource, ResourceSpec, Shape,
-        Subresource, UnknownFields, scale_handlers,
+        Subresource, UnknownFields, Versions, scale_handlers,
     },
 };
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
@@ -306,8 +306,8 @@ impl<'a> Parts<'a> {
                 "metadata.namespace" if namespaced => Ok(()),
                 label => Err(format!("field label not supported: {label}")),
             }));
-        let resource = match CustomVersions::of(crd, &self.convertible) {
-            Some(versions) => resource.with_versions(Arc::new(versions)),
+        let resource = match self.versions() {
+            Some(versions) => resource.with_versions(versions),
             None => resource,
         };
         self.add_subresources(resource, version, generic)
@@ -441,7 +441,13 @@ impl<'a> Parts<'a> {
         reset: &[&str],
     ) -> FieldManager {
         FieldManager::new(kind, Shape::Untyped, subresource, reset)
-            .with_custom_versions(self.schemas.clone())
+            .with_custom_versions(self.schemas.clone(), self.versions())
+    }
+
+    /// Returns the versions, if there are several.
+    fn versions(&self) -> Option<Arc<dyn Versions>> {
+        let versions = CustomVersions::of(self.crd, &self.convertible)?;
+        Some(Arc::new(versions))
     }
 
     /// Returns the function that sets defaults. It skips objects of other kinds.

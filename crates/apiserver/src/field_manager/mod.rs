@@ -2,6 +2,7 @@
 //!
 //! The rules are in `kubewright_merge::managed`; this module supplies the types ([`TypeSchema`]) and the endpoints.
 
+mod conversions;
 mod merge;
 mod scale;
 mod type_schema;
@@ -12,7 +13,7 @@ use kubewright_catalog::types::StructType;
 use kubewright_machinery::{Status, gvk::GroupVersionKind, status, time::Time};
 use kubewright_merge::{
     fieldset::{FieldSet, Filter, PathElement},
-    managed::{self, Apply, ApplyError, ConvertError, Converted, Endpoint, Versions},
+    managed::{self, Apply, ApplyError, ConvertError, Converted, Endpoint, UpdateError, Versions},
 };
 use kubewright_schema::{normalize_typed, structural::Structural};
 use serde_json::{Value, json};
@@ -20,8 +21,9 @@ use serde_json::{Value, json};
 pub use scale::{ReplicasPaths, ScaleOwners};
 pub use type_schema::TypeSchema;
 
+use self::conversions::Conversions;
 use crate::{
-    registry::{Draft, Shape},
+    registry::{self, Draft, Shape},
     request::{RequestContext, WriteOptions},
 };
 
@@ -54,6 +56,7 @@ pub struct FieldManager {
     filter: Option<Filter>,
     convert: Option<ConvertVersion>,
     custom: Option<CustomVersions>,
+    versions: Option<Arc<dyn registry::Versions>>,
     apply_fails: Option<String>,
     empty: OnceLock<Value>,
 }
@@ -74,6 +77,7 @@ impl FieldManager {
             filter: (!reset.is_empty()).then_some(Filter::Exclude(excluded)),
             convert: None,
             custom: None,
+            versions: None,
             apply_fails: None,
             empty: OnceLock::new(),
         }
@@ -86,10 +90,15 @@ impl FieldManager {
         self
     }
 
-    /// Sets the versions of a custom kind. They differ in their schema only.
+    /// Sets the schemas of a custom kind, and the conversion between its versions if there are several.
     #[must_use]
-    pub fn with_custom_versions(mut self, versions: CustomVersions) -> Self {
-        self.custom = Some(versions);
+    pub fn with_custom_versions(
+        mut self,
+        schemas: CustomVersions,
+        versions: Option<Arc<dyn registry::Versions>>,
+    ) -> Self {
+        self.custom = Some(schemas);
+        self.versions = versions;
         self
     }
 
@@ -101,7 +110,7 @@ impl FieldManager {
     }
 
     /// Records a write that is not an apply. `live` is the stored object, or `None` on create.
-    pub(crate) fn track(
+    pub(crate) async fn track(
         &self,
         cx: &RequestContext,
         live: Option<&Value>,
@@ -109,14 +118,13 @@ impl FieldManager {
         options: &WriteOptions,
     ) {
         let manager = cx.field_manager(&options.field_manager);
-        let now = cx.resource.clock.now().as_second();
-        let other = Other(self);
-        let endpoint = self.endpoint(&other);
-        let (object, now) = (&mut draft.value, Time::from_unix(now, 0));
+        let now = Time::from_unix(cx.resource.clock.now().as_second(), 0);
         let tracked = match live {
-            Some(live) => managed::update(live, object, &endpoint, &manager, now),
-            None => managed::create(self.empty(), object, &endpoint, &manager, now)
-                .map(|managed| draft.managed = Some(managed)),
+            Some(live) => {
+                self.track_update(live, &mut draft.value, &manager, now)
+                    .await
+            }
+            None => self.track_create(draft, &manager, now),
         };
         if let Err(error) = tracked {
             // As in kube-apiserver, a failure to track must not fail the write.
@@ -124,12 +132,46 @@ impl FieldManager {
         }
     }
 
-    /// Records an update of a stored object.
+    fn track_create(&self, draft: &mut Draft, manager: &str, now: Time) -> Result<(), UpdateError> {
+        let other = Other::renaming(self);
+        let endpoint = self.endpoint(&other);
+        let managed = managed::create(self.empty(), &mut draft.value, &endpoint, manager, now)?;
+        draft.managed = Some(managed);
+        Ok(())
+    }
+
+    async fn track_update(
+        &self,
+        live: &Value,
+        object: &mut Value,
+        manager: &str,
+        now: Time,
+    ) -> Result<(), UpdateError> {
+        let Some(versions) = self.conversion_for(&[live, &*object]) else {
+            let other = Other::renaming(self);
+            return managed::update(live, object, &self.endpoint(&other), manager, now);
+        };
+        let given = &*object;
+        let compute = |endpoint: &Endpoint<'_, TypeSchema<'_>>| {
+            let mut object = given.clone();
+            let tracked = managed::update(live, &mut object, endpoint, manager, now);
+            (object, tracked)
+        };
+        let (tracked_object, tracked) = self.converting(versions, compute).await;
+        *object = tracked_object;
+        tracked
+    }
+
+    /// Records an update of a stored object, without converting it to other versions of a custom kind.
     pub fn update(&self, live: &Value, object: &mut Value, manager: &str, now: i64) {
         let now = Time::from_unix(now, 0);
-        if let Err(error) =
-            managed::update(live, object, &self.endpoint(&Other(self)), manager, now)
-        {
+        if let Err(error) = managed::update(
+            live,
+            object,
+            &self.endpoint(&Other::renaming(self)),
+            manager,
+            now,
+        ) {
             tracing::error!(kind = %self.kind.kind, %error, "cannot update managed fields");
         }
     }
@@ -140,7 +182,7 @@ impl FieldManager {
     ///
     /// Fails with 409 if other managers own fields of the configuration and `force` is not set, and with 400 or 500 if the
     /// configuration does not fit the type.
-    pub(crate) fn apply(
+    pub(crate) async fn apply(
         &self,
         live: Option<&Value>,
         patch: &Value,
@@ -157,8 +199,15 @@ impl FieldManager {
             force,
             now: Time::from_unix(now, 0),
         };
-        let applied =
-            managed::apply(&request, &self.endpoint(&Other(self))).map_err(apply_failure)?;
+        let applied = match self.conversion_for(&[request.live]) {
+            Some(versions) => {
+                let compute =
+                    |endpoint: &Endpoint<'_, TypeSchema<'_>>| managed::apply(&request, endpoint);
+                self.converting(versions, compute).await
+            }
+            None => managed::apply(&request, &self.endpoint(&Other::renaming(self))),
+        };
+        let applied = applied.map_err(apply_failure)?;
         match &self.apply_fails {
             None => Ok(applied.object),
             Some(text) => {
@@ -208,7 +257,20 @@ fn empty_of(ty: &'static StructType, bare: Value) -> Value {
 }
 
 /// Converts to the other versions of an endpoint.
-struct Other<'a>(&'a FieldManager);
+struct Other<'a> {
+    manager: &'a FieldManager,
+    /// The conversions of custom objects; `None` to change the name of the version only.
+    conversions: Option<&'a Conversions>,
+}
+
+impl<'a> Other<'a> {
+    fn renaming(manager: &'a FieldManager) -> Self {
+        Self {
+            manager,
+            conversions: None,
+        }
+    }
+}
 
 impl<'a> Versions<TypeSchema<'a>> for Other<'a> {
     fn convert(
@@ -216,16 +278,29 @@ impl<'a> Versions<TypeSchema<'a>> for Other<'a> {
         object: &Value,
         api_version: &str,
     ) -> Result<Converted<TypeSchema<'a>>, ConvertError> {
-        if self.0.custom.is_some() {
-            let schema = self.0.custom_schema(api_version);
-            let mut object = object.clone();
-            object["apiVersion"] = json!(api_version);
-            return Ok(Converted {
-                object,
-                schema: schema.ok_or(ConvertError::NoSuchVersion)?,
-            });
+        if self.manager.custom.is_some() {
+            let schema = self.manager.custom_schema(api_version);
+            let schema = schema.ok_or_else(|| {
+                // kube-apiserver drops owners in versions that are gone for built-in kinds only.
+                ConvertError::Failed(format!(
+                    "request to convert CR to an invalid group/version: {api_version}"
+                ))
+            })?;
+            let object = match self.conversions {
+                Some(conversions) => conversions.get(object, api_version)?,
+                None => {
+                    let mut object = object.clone();
+                    object["apiVersion"] = json!(api_version);
+                    object
+                }
+            };
+            return Ok(Converted { object, schema });
         }
-        let convert = self.0.convert.as_ref().ok_or(ConvertError::NoSuchVersion)?;
+        let convert = self
+            .manager
+            .convert
+            .as_ref()
+            .ok_or(ConvertError::NoSuchVersion)?;
         let (object, shape) = convert(object, api_version).ok_or(ConvertError::NoSuchVersion)?;
         Ok(Converted {
             object,
@@ -234,7 +309,7 @@ impl<'a> Versions<TypeSchema<'a>> for Other<'a> {
     }
 
     fn filter(&self, _api_version: &str) -> Option<&Filter> {
-        self.0.filter.as_ref()
+        self.manager.filter.as_ref()
     }
 }
 

@@ -111,7 +111,9 @@ impl Change for Applied<'_> {
             .ok_or_else(|| status::internal("the kind keeps no managed fields"))?;
         let now = self.target.resource.clock.now().as_second();
         let options = self.options;
-        let merged = manager.apply(old, &self.patch, &options.field_manager, options.force, now)?;
+        let merged = manager
+            .apply(old, &self.patch, &options.field_manager, options.force, now)
+            .await?;
         self.check_duplicates(cx)?;
         let mut object = self.normalize(merged)?;
         if old.is_none() {

@@ -39,7 +39,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     write::dedup_owner_references(&cx, &mut object);
     let mut draft = Draft::from(object);
     if let Some(manager) = target.field_manager() {
-        manager.track(&cx, None, &mut draft, &options);
+        manager.track(&cx, None, &mut draft, &options).await;
     }
     let name = match cx.info.name.as_str() {
         "" => draft.value["metadata"]["name"]

@@ -234,7 +234,7 @@ impl Change for Patched<'_> {
         write::check_name(&object, &cx.info.name)?;
         let mut draft = Draft::from(object);
         if let Some(manager) = self.target.field_manager() {
-            manager.track(cx, Some(old), &mut draft, self.options);
+            manager.track(cx, Some(old), &mut draft, self.options).await;
         }
         update::mutate(cx, self.target, Some(old), &mut draft.value, self.options).await?;
         Ok(draft)

@@ -81,7 +81,7 @@ impl Change for Replace<'_> {
     async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Draft, Status> {
         let mut draft = Draft::from(self.object.clone());
         if let Some(manager) = self.target.field_manager() {
-            manager.track(cx, old, &mut draft, self.options);
+            manager.track(cx, old, &mut draft, self.options).await;
         }
         mutate(cx, self.target, old, &mut draft.value, self.options).await?;
         Ok(draft)

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::json;
 
 use super::{CRD, WIDGETS, at, cluster, definition, spec, version, widget};
-use crate::http_client::JSON_PATCH;
+use crate::http_client::{APPLY, JSON_PATCH};
 
 const V2: &str = "/apis/example.com/v2/namespaces/default/widgets";
 
@@ -83,6 +83,37 @@ async fn a_stored_version_is_given_up_in_steps() {
     http.send(Method::PATCH, CRD, JSON_PATCH, remove).await.ok();
     assert_eq!(http.get(WIDGETS).await.code, 404);
     assert_eq!(http.get(&format!("{V2}/x")).await.ok()["spec"]["a"], "1");
+}
+
+#[tokio::test]
+async fn an_owner_in_a_version_that_is_gone_fails_an_apply() {
+    let mut crd = two();
+    crd["spec"]["versions"][0]["storage"] = json!(false);
+    crd["spec"]["versions"][1]["storage"] = json!(true);
+    let (_cluster, http) = cluster(crd).await;
+    let apply = async |version: &str, manager: &str| {
+        let mut object = widget("x", json!({"a": "1"}));
+        object["apiVersion"] = json!(format!("example.com/{version}"));
+        let path = format!(
+            "/apis/example.com/{version}/namespaces/default/widgets/x?fieldManager={manager}"
+        );
+        http.send(Method::PATCH, &path, APPLY, object.to_string())
+            .await
+    };
+    apply("v1", "old").await.ok();
+    let remove = json!([{"op": "remove", "path": "/spec/versions/0"}]).to_string();
+    http.send(Method::PATCH, CRD, JSON_PATCH, remove).await.ok();
+    for manager in ["old", "new"] {
+        apply("v2", manager).await.refused_with(
+            500,
+            "request to convert CR to an invalid group/version: example.com/v1",
+        );
+    }
+    // As in kube-apiserver, other writes lose the owners.
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    let labelled = http.patch(&format!("{V2}/x"), label).await.ok();
+    assert_eq!(labelled["metadata"].get("managedFields"), None);
+    apply("v2", "new").await.ok();
 }
 
 #[tokio::test]

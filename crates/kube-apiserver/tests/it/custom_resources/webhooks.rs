@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use http::Method;
 use kubewright_testing::TestCluster;
 use parking_lot::Mutex;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
@@ -15,7 +16,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::{CRDS, WIDGETS, definition, spec, version, widget};
-use crate::http_client::Http;
+use crate::http_client::{APPLY, Http};
 
 pub(crate) const V2: &str = "/apis/example.com/v2/namespaces/default/widgets";
 
@@ -190,6 +191,63 @@ async fn objects_are_converted_in_both_directions_many_at_once() {
         http.get(&format!("{WIDGETS}/d")).await.ok()["spec"],
         json!({"one": "e"})
     );
+}
+
+/// A field moves from version to version, if the object has it.
+fn moving_what_is_there(review: &Value) -> Option<(u16, String)> {
+    reply(review, |object| {
+        let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else {
+            return;
+        };
+        if let Some(value) = spec.remove("one") {
+            spec.insert("two".to_owned(), value);
+        } else if let Some(value) = spec.remove("two") {
+            spec.insert("one".to_owned(), value);
+        }
+    })
+}
+
+#[tokio::test]
+async fn fields_owned_in_another_version_are_converted() {
+    let (_cluster, http, _endpoint) = converting(moving_what_is_there).await;
+    let apply = async |version: &str, manager: &str, spec: Value| {
+        let mut object = widget("m", spec);
+        object["apiVersion"] = json!(format!("example.com/{version}"));
+        let path = format!(
+            "/apis/example.com/{version}/namespaces/default/widgets/m?fieldManager={manager}"
+        );
+        http.send(Method::PATCH, &path, APPLY, object.to_string())
+            .await
+    };
+    let owners = |object: &Value| {
+        let entries = object["metadata"]["managedFields"].as_array();
+        let entries = entries.into_iter().flatten();
+        let entry = |e: &Value| json!([e["manager"], e["apiVersion"], e["fieldsV1"]]);
+        let mut entries = entries.map(entry).collect::<Vec<_>>();
+        // Entries of the same kind are ordered by time.
+        entries.sort_by_key(|entry| entry[0].to_string());
+        entries
+    };
+    apply("v1", "old", json!({"one": "x"})).await.ok();
+    apply("v2", "new", json!({"two": "y"})).await.refused_with(
+        409,
+        "Apply failed with 1 conflict: conflict with \"old\": .spec.one",
+    );
+    let shared = apply("v2", "new", json!({"two": "x"})).await.ok();
+    let old = json!(["old", "example.com/v1", {"f:spec": {"f:one": {}}}]);
+    let new = json!(["new", "example.com/v2", {"f:spec": {"f:two": {}}}]);
+    assert_eq!(owners(&shared), [new.clone(), old]);
+    // The manager of the old version moves to the new one.
+    let moved = apply("v2", "old", json!({"two": "x"})).await.ok();
+    assert_eq!(moved["spec"], json!({"two": "x"}));
+    let old = json!(["old", "example.com/v2", {"f:spec": {"f:two": {}}}]);
+    assert_eq!(owners(&moved), [new, old]);
+    // An update takes fields away from the owners in another version.
+    apply("v1", "old", json!({"one": "x"})).await.ok();
+    let path = format!("{V2}/m?fieldManager=updater");
+    let updated = http.patch(&path, json!({"spec": {"two": "z"}})).await.ok();
+    let updater = json!(["updater", "example.com/v2", {"f:spec": {"f:two": {}}}]);
+    assert_eq!(owners(&updated), [updater]);
 }
 
 #[tokio::test]
