@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::SystemTime};
 use kubewright_apiserver::{SharedClock, SystemClock, auth::Authenticator};
 use kubewright_builtin_controllers::{Controllers, Name};
 use kubewright_kube_apiserver::{
-    AnonymousAccess, AuthorizationMode, FIRST_REVISION, FrontProxy, KubeApiServer,
+    AnonymousAccess, AuthorizationMode, Component, FIRST_REVISION, FrontProxy, KubeApiServer,
     KubeApiServerBuilder, PluginName, ServiceAccountKeys, Services,
 };
 use kubewright_ledger::Ledger;
@@ -356,6 +356,13 @@ impl ClusterBuilder {
         #[cfg(feature = "workloads")]
         if let Some(nodes) = self.simulation.nodes() {
             server = crate::metrics::answer(server, nodes).kubelets(Arc::new(nodes.clone()));
+        }
+        #[cfg(feature = "workloads")]
+        if self.simulation.schedules() {
+            server = server.component(Component::Scheduler);
+        }
+        if !self.controllers.is_empty() {
+            server = server.component(Component::ControllerManager);
         }
         if self.controllers.has(Name::ServiceAccount) {
             server = server.enable_admission_plugins(service_account_plugin());

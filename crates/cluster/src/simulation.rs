@@ -24,6 +24,15 @@ enum SchedulerChoice {
 }
 
 impl Simulation {
+    /// Reports whether the cluster has a scheduler.
+    pub(crate) fn schedules(&self) -> bool {
+        match &self.scheduler {
+            SchedulerChoice::This(_) => true,
+            SchedulerChoice::WithNodes => self.nodes.is_some(),
+            SchedulerChoice::Off => false,
+        }
+    }
+
     /// Reports whether the cluster has neither nodes nor a scheduler.
     pub(crate) fn is_empty(&self) -> bool {
         let has_scheduler = matches!(self.scheduler, SchedulerChoice::This(_));

@@ -63,6 +63,8 @@ pub use admission::{
 pub use authentication::{AnonymousAccess, FrontProxy};
 pub use authorization::{AuthorizationMode, UnknownMode};
 pub use crds::Conversions;
+pub use flow_control::PriorityAndFairness;
+pub use kinds::component_statuses::Component;
 pub use layout::StorageLayout;
 pub use node_authorizer::NodeAuthorizer;
 pub use outgoing::{ServiceHandler, Services};

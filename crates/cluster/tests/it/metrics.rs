@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::{Method, Request};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
-use kubewright_cluster::Cluster;
+use kubewright_cluster::{Cluster, Profile};
 use serde_json::{Value, from_str, from_value, json};
 
 async fn call(cluster: &Cluster, method: Method, path: &str) -> Result<Value, u16> {
@@ -25,6 +25,27 @@ async fn names(cluster: &Cluster, path: &str) -> Vec<String> {
     items
         .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
         .collect()
+}
+
+#[tokio::test]
+async fn the_scheduler_and_the_controllers_of_a_cluster_are_healthy() {
+    let healthy = async |cluster: &Cluster, name: &str| {
+        let path = format!("/api/v1/componentstatuses/{name}");
+        let request = Request::get(path).body(Vec::new()).unwrap();
+        let text = cluster.client().request_text(request).await.unwrap();
+        let status: Value = from_str(&text).unwrap();
+        status["conditions"][0]["status"] == "True"
+    };
+    let full = Cluster::builder()
+        .profile(Profile::Full)
+        .start()
+        .await
+        .unwrap();
+    let bare = Cluster::builder().start().await.unwrap();
+    for name in ["scheduler", "controller-manager"] {
+        assert!(healthy(&full, name).await, "{name}");
+        assert!(!healthy(&bare, name).await, "{name}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use kubewright_machinery::{Status, status};
 use kubewright_store::{Key, Store, WriteError};
 use serde_json::{Value, json};
 
-use super::{CONSUMER, GROUP, index::condition};
+use super::{CONSUMER, GROUP, PriorityAndFairness, index::condition};
 use crate::kinds::collection;
 
 /// The manager of the objects.
@@ -231,8 +231,8 @@ impl Bootstrapped {
     }
 }
 
-/// Returns the objects of a new cluster.
-pub(super) fn objects(now: Timestamp) -> Vec<Bootstrapped> {
+/// Returns the objects of a new cluster. Without fairness, flow schemas have no conditions.
+pub(super) fn objects(now: Timestamp, fairness: PriorityAndFairness) -> Vec<Bootstrapped> {
     let time = rfc3339(now);
     let levels = LEVELS.iter().map(|level| {
         let (name, spec) = (level.name, level.spec());
@@ -251,9 +251,11 @@ pub(super) fn objects(now: Timestamp) -> Vec<Bootstrapped> {
             spec["distinguisherMethod"] = json!({"type": distinguisher});
         }
         let mut object = object("FlowSchema", name, spec, &time);
-        object["status"] = json!({"conditions": [condition(level, false, &time)]});
-        if let Some(managers) = object["metadata"]["managedFields"].as_array_mut() {
-            managers.insert(0, consumer(&time));
+        if fairness == PriorityAndFairness::Enabled {
+            object["status"] = json!({"conditions": [condition(level, false, &time)]});
+            if let Some(managers) = object["metadata"]["managedFields"].as_array_mut() {
+                managers.insert(0, consumer(&time));
+            }
         }
         Bootstrapped {
             plural: SCHEMAS_PLURAL,

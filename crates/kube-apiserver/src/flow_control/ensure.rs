@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{
-    GROUP,
+    GROUP, PriorityAndFairness,
     bootstrap::{AUTO_UPDATE, Bootstrapped, LEVELS_PLURAL, PRODUCER, SCHEMAS_PLURAL, objects},
 };
 use crate::{bootstrap::send, kinds::collection};
@@ -41,15 +41,21 @@ pub(super) struct Ensurer {
     last: Mutex<Timestamp>,
     /// The generation of the index at that time.
     generation: AtomicU64,
+    fairness: PriorityAndFairness,
 }
 
 impl Ensurer {
-    pub(super) fn new(store: Arc<dyn Store>, clock: SharedClock) -> Self {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        clock: SharedClock,
+        fairness: PriorityAndFairness,
+    ) -> Self {
         Self {
             store,
             clock,
             last: Mutex::default(),
             generation: AtomicU64::new(0),
+            fairness,
         }
     }
 
@@ -73,7 +79,7 @@ impl Ensurer {
         let now = self.clock.now();
         *self.last.lock() = now;
         let mut is_new = true;
-        for wanted in objects(now) {
+        for wanted in objects(now, self.fairness) {
             is_new &= wanted.create(&*self.store).await?;
         }
         if !is_new {
@@ -92,7 +98,7 @@ impl Ensurer {
     }
 
     async fn ensure(&self, server: &ApiServer) -> Result<(), Status> {
-        let mut wanted = objects(self.clock.now());
+        let mut wanted = objects(self.clock.now(), self.fairness);
         wanted.sort_by_key(Bootstrapped::is_mandatory);
         for wanted in &wanted {
             let found = self.store.get(&wanted.key()).await;
@@ -181,7 +187,7 @@ mod tests {
     use super::*;
 
     fn wanted(name: &str) -> Bootstrapped {
-        let mut all = objects(Timestamp::UNIX_EPOCH).into_iter();
+        let mut all = objects(Timestamp::UNIX_EPOCH, PriorityAndFairness::Enabled).into_iter();
         all.find(|w| w.plural == LEVELS_PLURAL && w.name == name)
             .expect("a level of a new cluster")
     }

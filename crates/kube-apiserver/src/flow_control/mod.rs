@@ -40,6 +40,24 @@ const CONSUMER: &str = "api-priority-and-fairness-config-consumer-v1";
 /// The flow schemas and priority levels of a store.
 pub(crate) type Flows = Following<Schemas>;
 
+/// Whether requests belong to flows. The objects of flow control are served in either case.
+///
+/// ```
+/// use kubewright_kube_apiserver::{KubeApiServer, PriorityAndFairness};
+///
+/// // As `kube-apiserver --enable-priority-and-fairness=false`.
+/// let builder = KubeApiServer::builder().priority_and_fairness(PriorityAndFairness::Disabled);
+/// # let _ = builder;
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PriorityAndFairness {
+    /// Responses name the flow schema and the priority level of their request, and flow schemas have conditions.
+    #[default]
+    Enabled,
+    /// Responses name no flow, and flow schemas have no conditions of their own.
+    Disabled,
+}
+
 /// Matches requests with flow schemas, keeps the conditions of flow schemas true, and keeps the objects of a new cluster.
 pub(crate) struct Matcher {
     flows: Arc<Flows>,
@@ -48,16 +66,23 @@ pub(crate) struct Matcher {
     /// The generation of the index whose conditions were last set.
     settled: AtomicU64,
     ensurer: Ensurer,
+    fairness: PriorityAndFairness,
 }
 
 impl Matcher {
-    pub(crate) fn new(flows: Arc<Flows>, store: Arc<dyn Store>, clock: SharedClock) -> Self {
+    pub(crate) fn new(
+        flows: Arc<Flows>,
+        store: Arc<dyn Store>,
+        clock: SharedClock,
+        fairness: PriorityAndFairness,
+    ) -> Self {
         Self {
             flows,
-            ensurer: Ensurer::new(store, clock.clone()),
+            ensurer: Ensurer::new(store, clock.clone(), fairness),
             clock,
             server: Mutex::new(None),
             settled: AtomicU64::new(0),
+            fairness,
         }
     }
 
@@ -98,14 +123,16 @@ impl Matcher {
 #[boxed_async]
 impl FlowControl for Matcher {
     async fn flow(&self, request: &Attributes<'_>) -> Option<Flow> {
+        let names = self.fairness == PriorityAndFairness::Enabled;
         let (flow, unsettled, is_due) = {
             let index = self.flows.index().await.ok()?;
             // Whoever comes first sets the conditions of a generation.
-            let first = index.generation() != self.settled.load(Ordering::Relaxed)
+            let first = names
+                && index.generation() != self.settled.load(Ordering::Relaxed)
                 && self.settled.swap(index.generation(), Ordering::Relaxed) != index.generation();
             let is_due = self.ensurer.is_due(index.generation());
             (
-                index.flow(request),
+                if names { index.flow(request) } else { None },
                 first.then(|| index.unsettled()),
                 is_due,
             )

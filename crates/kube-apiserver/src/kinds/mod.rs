@@ -1,5 +1,6 @@
 //! The built-in kinds: resources built from the catalog over the generic registry.
 
+pub(crate) mod component_statuses;
 mod converter;
 pub(crate) mod namespaces;
 mod services;
@@ -41,6 +42,7 @@ use crate::{
     service_range::ServiceRange,
     subresources,
 };
+use component_statuses::Component;
 use strategy::{BuiltIn, Endpoint};
 use versions::BuiltInVersions;
 
@@ -85,6 +87,8 @@ pub(crate) struct Environment {
     pub(crate) outgoing: Outgoing,
     /// The nodes that answer.
     pub(crate) kubelets: Option<Arc<dyn Kubelets>>,
+    /// The components that run beside the server.
+    pub(crate) components: Vec<Component>,
 }
 
 /// A built-in kind while its resource is built.

@@ -17,6 +17,8 @@ use crate::{
     admission::{PluginName, PodSecurityConfiguration, Selection},
     authentication,
     crds::Conversions,
+    flow_control::PriorityAndFairness,
+    kinds::component_statuses::Component,
     outgoing::{ServiceHandler, Services},
     service_accounts,
     service_range::ServiceRange,
@@ -62,6 +64,8 @@ pub struct KubeApiServerBuilder {
     pub(super) audit: Option<(audit::Policy, Arc<dyn audit::Sink>)>,
     pub(super) kubelets: Option<Arc<dyn Kubelets>>,
     pub(super) in_flight: InFlightLimits,
+    pub(super) fairness: PriorityAndFairness,
+    pub(super) components: Vec<Component>,
 }
 
 impl KubeApiServerBuilder {
@@ -86,6 +90,8 @@ impl KubeApiServerBuilder {
             audit: None,
             kubelets: None,
             in_flight: InFlightLimits::default(),
+            fairness: PriorityAndFairness::default(),
+            components: Vec::new(),
         }
     }
 
@@ -158,6 +164,20 @@ impl KubeApiServerBuilder {
     #[must_use]
     pub fn in_flight_limits(mut self, limits: InFlightLimits) -> Self {
         self.in_flight = limits;
+        self
+    }
+
+    /// Declares that a component runs beside the server, which `componentstatuses` reports.
+    #[must_use]
+    pub fn component(mut self, component: Component) -> Self {
+        self.components.push(component);
+        self
+    }
+
+    /// Enables or disables API Priority and Fairness (default: enabled).
+    #[must_use]
+    pub fn priority_and_fairness(mut self, fairness: PriorityAndFairness) -> Self {
+        self.fairness = fairness;
         self
     }
 

@@ -54,7 +54,12 @@ impl KubeApiServerBuilder {
             .unwrap_or_else(|| Arc::new(MemoryStore::starting_at(FIRST_REVISION)));
         let policy = Arc::new(Policy::new(store.clone()));
         let flows = Arc::new(Flows::new(store.clone()));
-        let matcher = flow_control::Matcher::new(flows.clone(), store.clone(), self.clock.clone());
+        let matcher = flow_control::Matcher::new(
+            flows.clone(),
+            store.clone(),
+            self.clock.clone(),
+            self.fairness,
+        );
         let matcher = Arc::new(matcher);
         let accounts = self.service_accounts;
         let accounts = accounts.build(&store, &self.clock, &self.address);
@@ -95,6 +100,7 @@ impl KubeApiServerBuilder {
                 proxy_identity,
             ),
             kubelets: self.kubelets,
+            components: self.components,
         };
         self.selection
             .check()

@@ -21,7 +21,7 @@ use kubewright_builtins::{
 use kubewright_catalog::resource::SubresourceInfo;
 use kubewright_machinery::{Status, status::Details};
 
-use crate::kinds::{BuiltInKind, namespaces, strategy::Endpoint};
+use crate::kinds::{BuiltInKind, component_statuses, namespaces, strategy::Endpoint};
 
 /// Replaces the handlers of kinds whose verbs differ from the generic ones.
 pub(crate) fn special_handlers(kind: &BuiltInKind<'_>, resource: Resource) -> Resource {
@@ -39,11 +39,9 @@ pub(crate) fn special_handlers(kind: &BuiltInKind<'_>, resource: Resource) -> Re
             create: Some(Arc::new(binding::BindNamed::new(kind.environment))),
             ..Handlers::default()
         }),
-        ("", "componentstatuses") => resource.with_handlers(Handlers {
-            get: generic.get,
-            list: generic.list,
-            ..Handlers::default()
-        }),
+        ("", "componentstatuses") => {
+            resource.with_handlers(component_statuses::handlers(kind.environment))
+        }
         ("batch", "jobs") => resource.with_delete_warning(Arc::new(|options| {
             let silent = options.orphan_dependents.is_some() || options.propagation.is_some();
             (!silent).then(|| ORPHANED_PODS.to_owned())

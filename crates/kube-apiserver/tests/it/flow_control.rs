@@ -14,7 +14,9 @@ use kubewright_apiserver::{
     flow::Overloaded,
     request::UserInfo,
 };
-use kubewright_kube_apiserver::{AuthorizationMode, FIRST_REVISION, KubeApiServer};
+use kubewright_kube_apiserver::{
+    AuthorizationMode, FIRST_REVISION, KubeApiServer, PriorityAndFairness,
+};
 use kubewright_store::{MemoryStore, Store};
 use serde_json::{Value, json};
 
@@ -53,8 +55,13 @@ struct Server(KubeApiServer);
 
 impl Server {
     async fn start() -> Self {
+        Self::start_with(PriorityAndFairness::Enabled).await
+    }
+
+    async fn start_with(fairness: PriorityAndFairness) -> Self {
         let users = Union::fail_on_error(vec![Arc::new(Named), Arc::new(Anonymous)]);
         let builder = KubeApiServer::builder()
+            .priority_and_fairness(fairness)
             .authorization([AuthorizationMode::Rbac])
             .authenticator(Arc::new(users));
         Self(builder.build().await.expect("a server in memory starts"))
@@ -255,6 +262,35 @@ async fn every_answer_names_the_flow_of_its_request() {
         None
     );
     assert_eq!(server.flow("bad", pods).await, None);
+}
+
+#[tokio::test]
+async fn without_priority_and_fairness_answers_name_no_flow_and_schemas_have_no_conditions() {
+    let server = Server::start_with(PriorityAndFairness::Disabled).await;
+    for (user, request, expected) in [
+        (ADMIN, "GET /api/v1/namespaces/default/pods", 200),
+        ("", "GET /api/v1/pods", 403),
+    ] {
+        let (code, headers, _) = server.ask(user, request, Value::Null).await;
+        assert_eq!(code, expected, "{request}");
+        assert_eq!(
+            headers.get(SCHEMA).or(headers.get(LEVEL)),
+            None,
+            "{request}"
+        );
+    }
+    let schemas = server.get(&format!("{FLOW}/flowschemas")).await;
+    let schemas = schemas["items"].as_array().expect("items");
+    assert!(
+        schemas
+            .iter()
+            .any(|schema| schema["metadata"]["name"] == "catch-all")
+    );
+    for schema in schemas {
+        assert_eq!(schema["status"], json!({}), "{schema}");
+        let managers = schema["metadata"]["managedFields"].as_array();
+        assert_eq!(managers.map(Vec::len), Some(1), "{schema}");
+    }
 }
 
 #[tokio::test]

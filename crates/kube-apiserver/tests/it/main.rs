@@ -8,6 +8,7 @@ mod bad_input;
 mod bootstrap;
 mod bounds;
 mod client;
+mod component_statuses;
 mod continue_tokens;
 mod custom_resources;
 mod cve;
