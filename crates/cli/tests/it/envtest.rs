@@ -89,6 +89,18 @@ fn flags_without_effect_are_warned_about_and_missing_behaviour_is_an_error() {
             &["--proxy-client-cert-file=Cargo.toml"],
             "--proxy-client-cert-file and --proxy-client-key-file belong together",
         ),
+        (
+            &["--runtime-config=resource.k8s.io/v1beta1=true"],
+            "--runtime-config=resource.k8s.io/v1beta1=true is not supported by kubewright",
+        ),
+        (
+            &["--runtime-config=api/all=true", "--secure-port=none"],
+            "warning: --runtime-config=api/all=true enables no alpha or beta version",
+        ),
+        (
+            &["--max-requests-inflight=many"],
+            "\"many\" for \"--max-requests-inflight\"",
+        ),
     ] {
         let output = run(arguments);
         assert!(output.contains(sentence), "{output}");

@@ -1,6 +1,6 @@
 //! The flags of kube-apiserver 1.36, by their effect here.
 
-use super::flags::{Accepted, Effect, Flag, Form, fixed, switches, values};
+use super::flags::{Effect, Flag, Form, fixed, switches, values};
 
 static USED: [Flag; 22] = values(
     Effect::Used,
@@ -30,10 +30,13 @@ static USED: [Flag; 22] = values(
     ],
 );
 
-static USED_TOO: [Flag; 7] = values(
+static USED_TOO: [Flag; 10] = values(
     Effect::Used,
     [
         "feature-gates",
+        "runtime-config",
+        "max-mutating-requests-inflight",
+        "max-requests-inflight",
         "proxy-client-cert-file",
         "proxy-client-key-file",
         "audit-log-format",
@@ -43,12 +46,13 @@ static USED_TOO: [Flag; 7] = values(
     ],
 );
 
-static USED_SWITCHES: [Flag; 4] = switches(
+static USED_SWITCHES: [Flag; 5] = switches(
     Effect::Used,
     [
         "allow-privileged",
         "anonymous-auth",
         "enable-bootstrap-token-auth",
+        "enable-priority-and-fairness",
         "service-account-extend-token-expiration",
     ],
 );
@@ -160,32 +164,26 @@ static WITHOUT_ENDPOINTS: [Flag; 1] = values(
 );
 
 /// Settings that are always the default ones.
-static FIXED: [Flag; 5] = fixed(
+static FIXED: [Flag; 3] = fixed(
     Form::Value,
     [
-        ("event-ttl", Accepted::Only("1h0m0s")),
-        ("max-mutating-requests-inflight", Accepted::AtLeast(200)),
-        ("max-requests-inflight", Accepted::AtLeast(400)),
-        ("min-request-timeout", Accepted::Only("1800")),
-        ("request-timeout", Accepted::Only("1m0s")),
+        ("event-ttl", "1h0m0s"),
+        ("min-request-timeout", "1800"),
+        ("request-timeout", "1m0s"),
     ],
 );
 
-static FIXED_SWITCHES: [Flag; 4] = fixed(
+static FIXED_SWITCHES: [Flag; 3] = fixed(
     Form::Switch,
     [
-        (
-            "aggregator-reject-forwarding-redirect",
-            Accepted::Only("true"),
-        ),
-        ("enable-garbage-collector", Accepted::Only("true")),
-        ("enable-priority-and-fairness", Accepted::Only("true")),
-        ("service-account-lookup", Accepted::Only("true")),
+        ("aggregator-reject-forwarding-redirect", "true"),
+        ("enable-garbage-collector", "true"),
+        ("service-account-lookup", "true"),
     ],
 );
 
 /// Behaviours that are missing.
-static UNSUPPORTED: [Flag; 38] = values(
+static UNSUPPORTED: [Flag; 37] = values(
     Effect::Unsupported,
     [
         "admission-control",
@@ -219,7 +217,6 @@ static UNSUPPORTED: [Flag; 38] = values(
         "oidc-signing-algs",
         "oidc-username-claim",
         "oidc-username-prefix",
-        "runtime-config",
         "service-account-signing-endpoint",
         "service-node-port-range",
         "strict-transport-security-directives",

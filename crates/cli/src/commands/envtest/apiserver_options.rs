@@ -8,10 +8,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use kubewright_apiserver::InFlightLimits;
 use kubewright_cluster::{CertificateAuthority, ServingCertificate, Tokens};
 use kubewright_kube_apiserver::{
     AnonymousAccess, AuthorizationMode, FrontProxy, KubeApiServerBuilder, PluginName,
-    ServiceAccountKeys, ServiceRange,
+    PriorityAndFairness, ServiceAccountKeys, ServiceRange,
 };
 use kubewright_machinery::time::parse_duration;
 use kubewright_scaffold::Error;
@@ -19,6 +20,7 @@ use kubewright_scaffold::Error;
 use super::{
     feature_gates,
     flags::{Flags, invalid},
+    runtime_config,
 };
 use crate::{cluster::audit::AuditLog, output::warn};
 
@@ -47,6 +49,10 @@ impl Options {
         }
         for gates in flags.all("feature-gates") {
             feature_gates::check(gates).map_err(usage)?;
+        }
+        let versions = runtime_config::check(flags.list("runtime-config"));
+        if let Some(warning) = versions.map_err(usage)? {
+            warn(format_args!("warning: {warning}"));
         }
         let bind = flags.parsed::<IpAddr>("bind-address").map_err(usage)?;
         let port = flags.parsed::<u16>("secure-port").map_err(usage)?;
@@ -193,6 +199,11 @@ fn server(flags: &Flags) -> Result<Configure, Error> {
     let range = flags
         .parsed::<ServiceRange>("service-cluster-ip-range")
         .map_err(usage)?;
+    let fairness = match flags.switch("enable-priority-and-fairness", true) {
+        true => PriorityAndFairness::Enabled,
+        false => PriorityAndFairness::Disabled,
+    };
+    let limits = in_flight_limits(flags)?;
     let enabled = plugins(flags, "enable-admission-plugins")?;
     let disabled = plugins(flags, "disable-admission-plugins")?;
     if let Some(missing) = enabled.iter().find(|plugin| !plugin.is_implemented()) {
@@ -233,9 +244,27 @@ fn server(flags: &Flags) -> Result<Configure, Error> {
             .authorization(modes)
             .anonymous(anonymous)
             .bootstrap_tokens(bootstrap_tokens)
+            .priority_and_fairness(fairness)
+            .in_flight_limits(limits)
             .enable_admission_plugins(enabled)
             .disable_admission_plugins(disabled)
     }))
+}
+
+/// Returns the limits on requests in flight, of which 0 stands for none.
+fn in_flight_limits(flags: &Flags) -> Result<InFlightLimits, Error> {
+    let mut limits = InFlightLimits::default();
+    for (name, limit) in [
+        ("max-requests-inflight", &mut limits.read_only),
+        ("max-mutating-requests-inflight", &mut limits.mutating),
+    ] {
+        match flags.parsed::<usize>(name).map_err(usage)? {
+            Some(0) => *limit = usize::MAX,
+            Some(given) => *limit = given,
+            None => {}
+        }
+    }
+    Ok(limits)
 }
 
 fn front_proxy(flags: &Flags) -> Result<Option<FrontProxy>, Error> {

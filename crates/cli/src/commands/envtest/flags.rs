@@ -29,19 +29,10 @@ pub(super) enum Effect {
     Ignored,
     /// None, for this reason.
     IgnoredBecause(&'static str),
-    /// None, since the behaviour is that of the default. Another value is an error.
-    Fixed(Accepted),
+    /// None, since the behaviour is that of this default. Another value is an error.
+    Fixed(&'static str),
     /// An error, because it asks for a behaviour that is missing.
     Unsupported,
-}
-
-/// The values of a flag that make no difference: kubewright behaves as by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Accepted {
-    /// The default.
-    Only(&'static str),
-    /// The default of a limit, or more, or 0 for none. There is no such limit here.
-    AtLeast(u64),
 }
 
 /// The flags of a command line.
@@ -68,7 +59,7 @@ pub(super) const fn switches<const N: usize>(
 /// Returns flags that need a value, which must be the default.
 pub(super) const fn fixed<const N: usize>(
     form: Form,
-    defaults: [(&'static str, Accepted); N],
+    defaults: [(&'static str, &'static str); N],
 ) -> [Flag; N] {
     let mut flags = flags(form, Effect::Ignored, [""; N]);
     let mut i = 0;
@@ -160,7 +151,7 @@ impl Flags {
             Effect::IgnoredBecause(why) => self
                 .warnings
                 .push(format!("--{name} has no effect in kubewright: {why}")),
-            Effect::Fixed(default) if default.is(&value) => {}
+            Effect::Fixed(default) if is_same(&value, default) => {}
             Effect::Fixed(_) => {
                 return Err(format!(
                     "--{name}={value} is not supported by kubewright, which behaves as by default; omit the flag, or run this test \
@@ -243,21 +234,12 @@ pub(super) fn help<'t>(about: &str, flags: impl Iterator<Item = &'t Flag>) -> St
     text
 }
 
-impl Accepted {
-    /// Returns whether a value makes no difference.
-    fn is(self, value: &str) -> bool {
-        match self {
-            Self::AtLeast(limit) => value
-                .parse::<u64>()
-                .is_ok_and(|given| given == 0 || given >= limit),
-            Self::Only(default) => {
-                let same_bool =
-                    matches!((go_bool(value), go_bool(default)), (Ok(a), Ok(b)) if a == b);
-                let same_duration = matches!((parse_duration(value), parse_duration(default)), (Ok(a), Ok(b)) if a == b);
-                value == default || same_bool || same_duration
-            }
-        }
-    }
+/// Returns whether a value is the default, in any form.
+fn is_same(value: &str, default: &str) -> bool {
+    let same_bool = matches!((go_bool(value), go_bool(default)), (Ok(a), Ok(b)) if a == b);
+    let same_duration =
+        matches!((parse_duration(value), parse_duration(default)), (Ok(a), Ok(b)) if a == b);
+    value == default || same_bool || same_duration
 }
 
 /// Parses a bool as Go does. The error is that of Go.
@@ -280,14 +262,8 @@ mod tests {
     static SWITCHES: [Flag; 1] = switches(Effect::Used, ["on"]);
     static IGNORED: [Flag; 1] = values(Effect::Ignored, ["etcd-prefix"]);
     static MISSING: [Flag; 1] = values(Effect::Unsupported, ["oidc-issuer-url"]);
-    static FIXED: [Flag; 2] = fixed(
-        Form::Value,
-        [
-            ("event-ttl", Accepted::Only("1h0m0s")),
-            ("max-requests-inflight", Accepted::AtLeast(400)),
-        ],
-    );
-    static FIXED_SWITCHES: [Flag; 1] = fixed(Form::Switch, [("lookup", Accepted::Only("true"))]);
+    static FIXED: [Flag; 1] = fixed(Form::Value, [("event-ttl", "1h0m0s")]);
+    static FIXED_SWITCHES: [Flag; 1] = fixed(Form::Switch, [("lookup", "true")]);
 
     fn parse(line: &str) -> Result<Flags, String> {
         let table = |name: &str| {
@@ -348,8 +324,6 @@ mod tests {
         for line in [
             "--event-ttl=1h0m0s",
             "--event-ttl=60m",
-            "--max-requests-inflight=0",
-            "--max-requests-inflight=1000",
             "--lookup",
             "--lookup=1",
         ] {
@@ -358,12 +332,7 @@ mod tests {
                 "{line}"
             );
         }
-        for line in [
-            "--event-ttl=1m",
-            "--max-requests-inflight=5",
-            "--max-requests-inflight=many",
-            "--lookup=false",
-        ] {
+        for line in ["--event-ttl=1m", "--lookup=false"] {
             let error = parse(line).unwrap_err();
             let expected = format!("{line} is not supported by kubewright");
             assert!(error.starts_with(&expected), "{error}");

@@ -11,6 +11,7 @@
 //! | `apiserver_flags` | the flags of kube-apiserver and their effect here |
 //! | `apiserver_options` | the options of a cluster that these flags ask for |
 //! | `feature_gates` | the feature gates and their defaults |
+//! | `runtime_config` | the API versions that may be enabled or disabled |
 //! | `etcd` | the program `etcd` |
 //! | `kubectl` | the program `kubectl` |
 
@@ -21,6 +22,7 @@ mod etcd;
 mod feature_gates;
 mod flags;
 mod kubectl;
+mod runtime_config;
 
 use std::{
     ffi::OsString,
