@@ -27,7 +27,8 @@ const BUFFER: usize = 64 << 10;
 /// let server = cluster.api_server().server().clone();
 /// // A client without credentials.
 /// let client = kube::Client::new(InProcess::new(server), "default");
-/// assert!(client.apiserver_version().await.is_ok());
+/// let error = client.apiserver_version().await.unwrap_err();
+/// assert!(matches!(error, kube::Error::Api(status) if status.code == 401));
 /// # Ok::<_, kubewright_cluster::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone, Debug)]

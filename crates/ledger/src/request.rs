@@ -125,7 +125,7 @@ pub struct Commit {
 /// });
 /// let denials = ledger.denials(&PageQuery::default(), |_| true);
 /// let rule = denials.items[0].rule.as_ref().expect("the rule that would have allowed it");
-/// assert_eq!(rule.rule.resources, ["pods"]);
+/// assert_eq!(rule.rules[0].resources, ["pods"]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rejection {
